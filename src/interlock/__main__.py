@@ -1,0 +1,7 @@
+"""`python -m interlock`."""
+
+from __future__ import annotations
+
+from interlock.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The contract language: reading, checking, drawing and comparing lifecycles."""

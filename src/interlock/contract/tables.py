@@ -1,0 +1,397 @@
+"""A contract made ready to step: its rows as functions, looked up by state and event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from msgspec import UNSET, Struct
+
+from interlock.contract.evaluate import compile_condition, compile_expression
+from interlock.contract.expr import (
+    Arithmetic,
+    Const,
+    Expr,
+    Malformed,
+    Name,
+    conjuncts,
+    write_expression,
+)
+from interlock.contract.model import Effect, Field, Row, State, rows_by_event
+from interlock.contract.operators import NoValue, TypeClash, in_words
+from interlock.contract.scope import Run, Scope, presence
+from interlock.contract.values import INT, MAX_INT, Mismatch, Type, read_json, reader
+
+if TYPE_CHECKING:
+    from interlock.contract.model import Contract, Event
+
+PayloadReader = Callable[[object], Mapping[str, Any]]
+Change = Callable[["Context", Mapping[str, Any]], "Context"]
+
+
+def _frozen(*_: object, **__: object) -> NoReturn:
+    raise TypeError("this data is read-only: a step returns new data instead")
+
+
+class Context(dict[str, Any]):
+    """Read-only data of an instance or an intent, every value of its declared type."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _frozen
+    update = setdefault = pop = popitem = clear = _frozen
+
+    def __hash__(self) -> NoReturn:  # type: ignore[override]
+        """Refuse: the values may be lists."""
+        raise TypeError("unhashable type: 'Context'")
+
+
+EMPTY = Context()
+
+
+class Intent(Struct, frozen=True):
+    """A side effect asked for by a step: its name and its payload."""
+
+    name: str
+    payload: Context = EMPTY
+    effect: Effect | None = None
+
+    def __repr__(self) -> str:
+        """Show what is emitted, not where it is declared."""
+        return f"Intent({self.name!r}, {dict(self.payload)!r})"
+
+
+class ReadyUpdate(NamedTuple):
+    """A field, the function of its new value, and the reader that checks it."""
+
+    field: str
+    run: Run
+    accept: Callable[[object], object] | None
+    step: tuple[str, int] | None = None
+
+
+class ReadyEffect(NamedTuple):
+    """An intent that is the same each time, or the functions of its payload."""
+
+    constant: Intent | None
+    effect: Effect
+    arguments: tuple[tuple[str, Run], ...]
+
+
+class Detail(Struct, frozen=True):
+    """What a row needs beyond the frequent case: for hops, computed payloads and refusals."""
+
+    row: Row
+    target: str | None
+    conditions: tuple[tuple[Expr, Run], ...]
+    noted: tuple[tuple[str, Run], ...]
+    effects: tuple[ReadyEffect, ...]
+    hops: bool
+
+
+class ReadyRow(NamedTuple):
+    """A row as functions: a tuple, since unpacking it is the fastest way to what a step needs."""
+
+    guard: Run | None
+    change: Change | None
+    simple: str | None
+    intents: tuple[Intent, ...]
+    trail: tuple[str, ...]
+    rows: tuple[Row, ...]
+    detail: Detail
+
+
+class Plan(Struct, frozen=True):
+    """All a state does about one event."""
+
+    event: str
+    rows: tuple[ReadyRow, ...]
+    read: PayloadReader | None
+    merge: bool = False
+    bare: bool = False
+    plain: tuple[str, tuple[Intent, ...], tuple[str, ...], tuple[Row, ...]] | None = None
+
+
+class Tables(Struct, frozen=True):
+    """Everything the machine looks up."""
+
+    plans: dict[str, dict[str, Plan]]
+    always: dict[str, tuple[ReadyRow, ...]]
+    enter: dict[str, tuple[ReadyEffect, ...]]
+    readers: dict[str, Callable[[object], object]]
+    defaults: dict[str, object]
+
+
+def scope_of(contract: Contract, event: Event | None = None) -> Scope:
+    """Return what the expressions of a contract may read, with or without an event."""
+    return Scope(
+        context={name: field.type for name, field in contract.context.items()},
+        event=None if event is None else {field.name: field.type for field in event.fields},
+        open_context=contract.open,
+        open_event=event is not None and event.open,
+    )
+
+
+def row_scope(contract: Contract, event: Event | None, row: Row) -> Scope:
+    """Return the scope of a row's updates, where its guard is known to hold."""
+    scope = scope_of(contract, event)
+    return Scope(
+        scope.context, scope.event, scope.open_context, scope.open_event, presence(row.when)
+    )
+
+
+def build_tables(contract: Contract) -> Tables:
+    """Compile every row of a contract; raises `Malformed` for one that cannot be."""
+    return Tables(
+        plans={state.name: _plans(contract, state) for state in contract.states.values()},
+        always={
+            state.name: tuple(ready_row(contract, state, None, row) for row in state.always)
+            for state in contract.states.values()
+            if state.always
+        },
+        enter={
+            state.name: _ready_effects(state.enter, scope_of(contract))
+            for state in contract.states.values()
+        },
+        readers={name: reader(field.type) for name, field in contract.context.items()},
+        defaults={
+            name: field.default
+            for name, field in contract.context.items()
+            if field.default is not UNSET
+        },
+    )
+
+
+def _plans(contract: Contract, state: State) -> dict[str, Plan]:
+    rows_of: dict[str, tuple[Row, ...]] = dict.fromkeys(state.ignore, ())
+    return {
+        name: _plan(contract, state, name, rows)
+        for name, rows in (rows_of | rows_by_event(contract, state)).items()
+    }
+
+
+def _plan(contract: Contract, state: State, name: str, rows: tuple[Row, ...]) -> Plan:
+    event = contract.events.get(name)
+    ready = tuple(ready_row(contract, state, event, row) for row in rows)
+    read = payload_reader(event)
+    return Plan(
+        event=name,
+        rows=ready,
+        read=read,
+        merge=contract.merge,
+        bare=read is None and not contract.merge,
+        plain=_plain(contract, event, ready[0]) if ready else None,
+    )
+
+
+def _plain(
+    contract: Contract, event: Event | None, first: ReadyRow
+) -> tuple[str, tuple[Intent, ...], tuple[str, ...], tuple[Row, ...]] | None:
+    """Return the parts of the outcome where they are the same each time."""
+    demanding = contract.merge or (event is not None and any(map(is_required, event.fields)))
+    if demanding or first.guard or first.change or first.simple is None:
+        return None
+    return first.simple, first.intents, first.trail, first.rows
+
+
+def ready_row(contract: Contract, state: State, event: Event | None, row: Row) -> ReadyRow:
+    """Compile one row."""
+    scope = scope_of(contract, event)
+    inner = row_scope(contract, event, row)
+    target = None if row.to is None else contract.states.get(row.to)
+    effects = _ready_effects(row.effects, inner)
+    if target is not None:
+        outer = scope_of(contract)
+        effects = (
+            *_ready_effects(state.exit, outer),
+            *effects,
+            *_ready_effects(target.enter, outer),
+        )
+    constants = tuple(effect.constant for effect in effects if effect.constant is not None)
+    hops = bool((target or state).always)
+    is_simple = len(constants) == len(effects) and not row.noted and not hops
+    return ReadyRow(
+        guard=None if row.when is None else compile_condition(row.when, scope),
+        change=_ready_change(
+            tuple(
+                _ready_update(contract, update.field, update.value, inner) for update in row.updates
+            )
+        ),
+        simple=row.to if is_simple else None,
+        intents=constants,
+        trail=() if row.to is None else (row.to,),
+        rows=(row,),
+        detail=Detail(
+            row=row,
+            target=row.to,
+            conditions=tuple(
+                (part, compile_condition(part, scope)) for part in conjuncts(row.when)
+            ),
+            noted=tuple(
+                (write_expression(part), compile_condition(part, scope)) for part in row.noted
+            ),
+            effects=effects,
+            hops=hops,
+        ),
+    )
+
+
+def _ready_update(contract: Contract, name: str, value: Expr, scope: Scope) -> ReadyUpdate:
+    typed = compile_expression(value, scope)
+    type_, run = typed.type, typed.run
+    field = contract.context.get(name)
+    if field is None:
+        return ReadyUpdate(name, run, read_json)
+    if isinstance(value, Const):
+        fitting = Const(reader(field.type)(value.value))
+        return ReadyUpdate(name, compile_expression(fitting, scope).run, None)
+    accept = None if _is_safe(field.type, type_) else reader(field.type)
+    return ReadyUpdate(name, run, accept, _step_of(value) if field.type == type_ == INT else None)
+
+
+def _step_of(value: Expr) -> tuple[str, int] | None:
+    """Return the field and the difference where an update counts up or down."""
+    match value:
+        case Arithmetic(op="+", left=Name(name=name), right=Const(value=int() as delta)):
+            return name, delta
+        case Arithmetic(op="-", left=Name(name=name), right=Const(value=int() as delta)):
+            return name, -delta
+        case _:
+            return None
+
+
+def _ready_change(updates: tuple[ReadyUpdate, ...]) -> Change | None:
+    """Return the function that makes the new context; every value is computed from the old one."""
+    if not updates:
+        return None
+
+    def change(context: Context, data: Mapping[str, Any]) -> Context:
+        after = context.copy()
+        for name, run, accept, _ in updates:
+            try:
+                value = run(context, data)
+                after[name] = value if accept is None else accept(value)
+            except Mismatch as reason:
+                raise Mismatch(f"set {name}: {reason}") from None
+            except (TypeClash, ArithmeticError) as reason:
+                raise NoValue(f"set {name}: {in_words(reason)}") from None
+        return Context(after)
+
+    only = updates[0]
+    if len(updates) > 1 or only.step is None:
+        return change
+    field, (source, delta) = only.field, only.step
+    rising, limit = delta > 0, MAX_INT
+
+    def count(context: Context, data: Mapping[str, Any]) -> Context:
+        """Do the same for the most frequent update: a whole number going up or down."""
+        value = context[source] + delta
+        if value > limit if rising else value < -limit:
+            return change(context, data)
+        after = context.copy()
+        after[field] = value
+        return Context(after)
+
+    return count
+
+
+def _is_safe(target: Type, source: Type) -> bool:
+    """Tell whether a computed value needs no check, since it was checked where it came from."""
+    unbounded = target.kind in {"bool", "time", "duration"} and not target.nullable
+    return unbounded and target.kind == source.kind and not source.nullable
+
+
+def _ready_effects(effects: tuple[Effect, ...], scope: Scope) -> tuple[ReadyEffect, ...]:
+    ready: list[ReadyEffect] = []
+    for effect in effects:
+        arguments = tuple(
+            (argument.name, compile_expression(argument.value, scope).run)
+            for argument in effect.arguments
+        )
+        constant: Intent | None = None
+        if all(isinstance(argument.value, Const) for argument in effect.arguments):
+            payload = Context({name: run(EMPTY, EMPTY) for name, run in arguments})
+            constant = Intent(effect.intent, payload, effect)
+        ready.append(ReadyEffect(constant, effect, arguments))
+    return tuple(ready)
+
+
+def is_required(field: Field) -> bool:
+    """Tell whether a payload must carry a field."""
+    return field.default is UNSET
+
+
+def payload_reader(event: Event | None) -> PayloadReader | None:
+    """Return the function that reads an event's payload, or nothing where it has no fields."""
+    if event is None or (not event.fields and not event.open):
+        return None
+    fields = tuple((field.name, reader(field.type), field.default) for field in event.fields)
+    known = frozenset(field.name for field in event.fields)
+    is_open = event.open
+
+    def read(payload: object) -> Mapping[str, Any]:
+        data = _as_mapping(payload)
+        values: dict[str, Any] = {}
+        for name, read_field, default in fields:
+            if name in data:
+                values[name] = _read_named(name, read_field, data[name])
+            elif default is UNSET:
+                raise Mismatch(f"the payload lacks {name!r}")
+            else:
+                values[name] = default
+        if len(data) > len(values) or not known.issuperset(data):
+            for name in data:
+                if name not in known:
+                    if not is_open:
+                        raise Mismatch(f"the payload has an undeclared field {str(name)[:60]!r}")
+                    values[name] = _read_named(name, read_undeclared(name), data[name])
+        return values
+
+    return read
+
+
+def read_undeclared(name: str) -> Callable[[object], object]:
+    """Return the reader of a field that is not declared, whose name comes with the data."""
+    if not name.isascii():
+        read_json(name)
+    return read_json
+
+
+def _as_mapping(payload: object) -> Mapping[str, Any]:
+    if payload is None:
+        return EMPTY
+    if isinstance(payload, Mapping) and all(type(key) is str for key in payload):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return payload  # pyright: ignore[reportUnknownVariableType]
+    raise Mismatch("a payload is an object with text keys")
+
+
+def _read_named(name: str, read_field: Callable[[object], object], value: object) -> object:
+    try:
+        return read_field(value)
+    except Mismatch as reason:
+        raise Mismatch(f"{name}: {reason}") from None
+
+
+def read_context(contract: Contract, data: object) -> Context:
+    """Read stored or given data into a context, or raise `Mismatch`."""
+    tables = contract.tables
+    given = _as_mapping(data)
+    values: dict[str, Any] = dict(tables.defaults)
+    for name, value in given.items():
+        read_field = tables.readers.get(name)
+        if read_field is None:
+            if not contract.open:
+                raise Mismatch(f"the context has no field {name[:60]!r}")
+            read_field = read_undeclared(name)
+        values[name] = _read_named(name, read_field, value)
+    if len(values) < len(tables.readers) or not tables.readers.keys() <= values.keys():
+        lacking = next(name for name in tables.readers if name not in values)
+        raise Mismatch(f"the context lacks {lacking!r}")
+    return Context(values)
+
+
+def check_expression(expr: Expr, scope: Scope) -> Type | Malformed:
+    """Return an expression's type, or what is wrong with it."""
+    try:
+        return compile_expression(expr, scope).type
+    except Malformed as reason:
+        return reason

@@ -85,7 +85,7 @@ def _ours_cold() -> Callable[[int], object]:
 
 
 def _automat() -> Callable[[int], object]:
-    from automat import MethodicalMachine  # noqa: PLC0415  # an extra
+    from automat import MethodicalMachine  # an extra
 
     class Six:
         machine = MethodicalMachine()
@@ -127,7 +127,7 @@ def _automat() -> Callable[[int], object]:
 
 
 def _transitions() -> Callable[[int], object]:
-    from transitions import Machine  # noqa: PLC0415
+    from transitions import Machine
 
     rows = [{"trigger": "next", "source": state, "dest": to} for state, to in RING.items()]
     machine: Any = Machine(states=STATES, transitions=rows, initial="s0", auto_transitions=False)
@@ -140,7 +140,7 @@ def _transitions() -> Callable[[int], object]:
 
 
 def _python_statemachine() -> Callable[[int], object]:
-    from statemachine import State, StateMachine  # noqa: PLC0415
+    from statemachine import State, StateMachine
 
     class Six(StateMachine):
         s0 = State(initial=True)
@@ -157,7 +157,7 @@ def _python_statemachine() -> Callable[[int], object]:
 
 
 def _xstate_statemachine() -> Callable[[int], object]:
-    from xstate_statemachine import (  # noqa: PLC0415
+    from xstate_statemachine import (
         MachineLogic,
         SyncInterpreter,
         create_machine,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import interlock
 from interlock.codes import PROBLEMS
 from interlock.contract.check import check_contract
 from interlock.contract.check.graph import MAX_EDGES
@@ -23,6 +26,7 @@ from interlock.contract.expr import Const, Name
 from interlock.contract.model import Contract, Row, State
 from interlock.contract.parse import parse_expression
 from interlock.contract.problem import Problem, has_errors
+from interlock.contract.problem import problem as fault_of
 from interlock.contract.read import Source, read_contract
 from interlock.contract.scope import Scope
 from interlock.machine import Moved, Refused, start, step
@@ -51,8 +55,13 @@ FINE = """
 """
 
 
+def tree_of(text: str) -> tuple[Contract | None, list[Problem]]:
+    found = read_contract(Source(text, "text"))
+    return found.contract, found.problems
+
+
 def read(text: str) -> Contract:
-    contract, problems, _ = read_contract(Source(dedent(text), "text"))
+    contract, problems = tree_of(dedent(text))
     assert contract is not None, problems
     assert problems == []
     return contract
@@ -285,7 +294,6 @@ def test_two_rows_with_one_name_and_two_events_with_one_code_are_reported() -> N
         ("packed: shipped", "packed: shipped, enter: {do: x, with: {a: event.b}}", "`event` is"),
         ("packed: shipped", "packed: shipped, exit: {do: x, with: {a: event.b}}", "`event` is"),
         ("packed: shipped", "packed: shipped, always: {when: event.b > 1, to: cart}", "`event` is"),
-        ("tries: int = 0", "tries: int", "has no value when an instance begins"),
         ("contract: order", "contract: order\n    migrate: {1: {set: {tries: 1.5}}}", "1.5 does"),
     ],
 )
@@ -778,15 +786,10 @@ def test_always_rows_are_compared_in_their_written_order() -> None:
 @pytest.mark.parametrize(
     ("answers", "example"),
     [
-        ("{when: n < 3, to: y}", "n = 3"),
-        ("{when: n == 0, to: y}", "n = 1"),
-        ("{when: s == 'x', to: y}", "s = 'other'"),
-        ("{when: exists(s), to: y}", "s = null"),
         ("[{when: n < 3, to: y}, {when: n > 3, to: z}]", "n = 3"),
         ("[{when: m < 3, to: y}, {when: m > 3, to: z}]", "m = 3"),
         ("[{when: s == 'x', to: y}, {when: s != 'x', to: z}]", "s = null"),
         ("[{when: len(s) < 3, to: y}, {when: len(s) >= 3, to: z}]", None),
-        ("{when: 'matches(s, \"a\")', to: y}", None),
     ],
 )
 def test_data_that_no_guard_covers_is_told_with_an_example(
@@ -797,6 +800,11 @@ def test_data_that_no_guard_covers_is_told_with_an_example(
     assert problem.witness == ("a",)
     if example:
         assert problem.message.endswith(f"for {example}")
+
+
+@pytest.mark.parametrize("guard", ["n < 3", "n == 0", "s == 'x'", "exists(s)"])
+def test_a_single_guard_is_there_to_refuse(guard: str) -> None:
+    assert found_in(f"{{when: {guard}, to: y}}") == []
 
 
 def test_the_example_of_uncovered_data_is_refused_by_the_machine() -> None:
@@ -837,7 +845,8 @@ def test_times_are_compared_by_their_difference() -> None:
 
 
 def test_rows_of_any_are_judged_once_and_fill_what_own_rows_leave() -> None:
-    text = machine("x: {a: {when: n < 3, to: y}}\ny: {b: x, c: e}\ne: {end: ok}")
+    answers = "[{when: n < 3, to: y}, {when: n > 3, to: e}]"
+    text = machine(f"x: {{a: {answers}}}\ny: {{b: x, c: e}}\ne: {{end: ok}}")
     text = text.replace("context: {}", "context: {n: int = 0}")
     assert only(problems_of(text), "partial_guards").where == "states.x.a"
     assert problems_of(text + "\nany: {a: e}") == []
@@ -865,12 +874,17 @@ def test_without_warnings_only_errors_are_reported() -> None:
     assert len(errors) < len(everything)
 
 
-def test_of_a_broken_contract_only_unknown_names_are_reported() -> None:
+def test_beside_a_fault_that_may_hide_a_row_only_what_is_certain_is_reported() -> None:
     text = changed("packed: shipped", "packed: shiped, pakced: cart").replace(">= total", ">= totl")
-    broken = check_contract(read(text), broken=True)
-    assert codes(broken) == {"unknown_state": 1, "unknown_event": 1}
-    without = check_contract(replace(read(text), events={}), broken=True)
-    assert codes(without) == {"unknown_state": 1}
+    fault = fault_of("unknown_key", "no such key", where="states.cart.pay[0]")
+    found = check_contract(read(text), faults=[fault])
+    assert codes(found) == {"unknown_state": 1, "unknown_event": 1, "unknown_field": 1}
+
+
+def test_a_fault_beside_the_rows_hides_nothing_else() -> None:
+    text = changed("packed: shipped", "packed: shipped, pakced: cart")
+    fault = fault_of("unknown_key", "no such key", where="tests[0]")
+    assert codes(check_contract(read(text), faults=[fault])) == codes(check_contract(read(text)))
 
 
 def test_rows_without_a_text_behind_them_are_checked_too() -> None:
@@ -880,7 +894,6 @@ def test_rows_without_a_text_behind_them_are_checked_too() -> None:
         "unknown_state": 1,
         "unknown_event": 1,
         "unknown_field": 1,
-        "partial_guards": 1,
     }
     assert all(problem.line == 0 for problem in check_contract(contract))
 
@@ -907,6 +920,62 @@ def test_guards_that_explode_into_alternatives_are_undecided_and_cheap() -> None
     heavy = " and ".join(f"(n == {i} or m == {i} or exists(s))" for i in range(60))
     problems = found_in(f"[{{when: {heavy}, to: y}}, {{when: {heavy} and n > 1, to: z}}]")
     assert {"nondeterministic", "partial_guards"} >= set(codes(problems))
+
+
+def test_a_guard_of_the_wrong_type_is_not_judged_further() -> None:
+    assert codes(found_in("[{when: s > 3, to: y}, {when: n > 3, to: z}]")) == {"type_error": 1}
+
+
+def test_more_guards_than_can_be_compared_are_told_once() -> None:
+    many = ", ".join(f"{{when: n == {i} or m == {i}, to: y}}" for i in range(900))
+    found = found_in(f"[{many}, {{when: s == 'x', to: z}}, {{else: z}}]")
+    assert codes(found) == {"too_large": 1}
+    assert found[0].severity == "warning"
+
+
+def test_equal_guards_are_found_however_far_apart() -> None:
+    many = ", ".join(f"{{when: n == {i}, to: y}}" for i in range(100))
+    found = found_in(f"[{many}, {{when: n == 0, to: z}}, {{else: z}}]")
+    assert only(found, "nondeterministic").severity == "error"
+
+
+def test_ends_that_nothing_reaches_are_told_once() -> None:
+    text = machine("x: {a: y}\ny: {b: x}\nz: {end: ok}")
+    assert only(problems_of(text), "unreachable_state").where == "states.z"
+
+
+def test_a_duration_beyond_all_bounds_is_a_problem_of_the_text() -> None:
+    text = rows("[{when: d < 999999999999w, to: y}]", context="{d: duration = 1m}")
+    _, problems = tree_of(text)
+    assert [problem.code for problem in problems] == ["syntax"]
+
+
+# --- the page of problems ---------------------------------------------------------------------
+
+PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "problems.md").read_text("utf-8")
+SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```\w[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECTIONS: dict[str, str] = dict(SECTION.findall(PAGE))
+
+
+def test_the_page_explains_every_code_in_the_order_of_the_table() -> None:
+    assert list(SECTIONS) == list(PROBLEMS)
+    for code, section in SECTIONS.items():
+        assert PROBLEMS[code].split()[0] in section
+    assert [code for code in SECTIONS if "```" not in SECTIONS[code]] == ["unreadable", "too_large"]
+
+
+@pytest.mark.parametrize("code", [code for code in SECTIONS if "```" in SECTIONS[code]])
+def test_every_example_of_the_page_has_the_problem_shown_under_it(code: str) -> None:
+    example, shown = FENCED.findall(SECTIONS[code])
+    found = interlock.check(example)
+    assert {problem.code for problem in found} == {code}
+    lines = []
+    for problem in found:
+        lines.append(f"{problem.line}:{problem.column} {problem.severity}: {problem.message}")
+        lines += [f"  hint: {problem.hint}"] * bool(problem.hint)
+        lines += [f"  witness: {', '.join(problem.witness)}"] * bool(problem.witness)
+    assert shown.splitlines() == lines
 
 
 # --- properties -------------------------------------------------------------------------------
@@ -960,13 +1029,13 @@ def samples() -> list[dict[str, object]]:
     """Return combinations of values: every pair of fields takes all of its pairs."""
     names = list(VALUES)
     plain: dict[str, object] = {name: VALUES[name][-1] for name in names}
-    found = []
-    for first in names:
-        for second in names:
-            for one_value in VALUES[first]:
-                for other in VALUES[second]:
-                    found.append(plain | {first: one_value, second: other})
-    return found
+    return [
+        plain | {first: one_value, second: other}
+        for first in names
+        for second in names
+        for one_value in VALUES[first]
+        for other in VALUES[second]
+    ]
 
 
 SAMPLES = samples()
@@ -1053,9 +1122,9 @@ def contracts(draw: st.DrawFn) -> str:
 def test_a_contract_without_errors_steps_without_exceptions(
     text: str, events: list[tuple[str, int]]
 ) -> None:
-    contract, problems, _ = read_contract(Source(text, "text"))
+    contract, problems = tree_of(text)
     assert contract is not None
-    problems = [*problems, *check_contract(contract, broken=has_errors(problems))]
+    problems = [*problems, *check_contract(contract, faults=problems)]
     assert {problem.code for problem in problems} <= PROBLEMS.keys()
     if has_errors(problems):
         return
@@ -1069,7 +1138,7 @@ def test_a_contract_without_errors_steps_without_exceptions(
 
 @given(contracts())
 def test_the_fast_check_finds_exactly_the_errors(text: str) -> None:
-    contract, _, _ = read_contract(Source(text, "text"))
+    contract, _ = tree_of(text)
     assert contract is not None
     everything = check_contract(contract)
     errors = [found for found in everything if found.severity == "error"]
@@ -1084,7 +1153,7 @@ def test_any_contract_that_can_be_read_can_be_checked(data: st.DataObject) -> No
         gone = data.draw(st.integers(0, 6))
         put = data.draw(st.sampled_from(["", "x", "{", "}", "a: b", "[]", "null", "\n", "always"]))
         text = text[:at] + put + text[at + gone :]
-    contract, problems, _ = read_contract(Source(text, "text"))
+    contract, problems = tree_of(text)
     if contract is not None:
-        check_contract(contract, broken=has_errors(problems))
+        check_contract(contract, faults=problems)
         check_contract(contract)

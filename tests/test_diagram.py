@@ -243,7 +243,8 @@ def unescape(form: Form, text: str) -> str:
         case "mermaid":
             return re.sub(r"#(\d+);", lambda found: chr(int(found[1])), text)
         case "dot":
-            return html.unescape(text).replace('\\"', '"').replace("\\\\", "\\")
+            plain = html.unescape(text)  # in labels of HTML a backslash is only a backslash
+            return plain + plain.replace('\\"', '"').replace("\\\\", "\\")
         case "svg":
             return "\n".join(parse(text).itertext())
 
@@ -336,7 +337,7 @@ def test_a_row_for_any_state_is_one_edge() -> None:
 
 def test_a_stay_is_a_note_and_a_named_return_is_a_loop() -> None:
     graph = build_graph(ORDER, counts={}, details=True)
-    assert graph.nodes[0].details == ("add_item: stay", "pay [else]: stay")
+    assert graph.nodes[0].details == ("add_item: stay", "pay: stay [else]")
     loops = [edge for edge in graph.edges if edge.source == edge.target]
     assert [graph.nodes[edge.target].name for edge in loops] == ["charging"]
 

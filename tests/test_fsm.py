@@ -95,7 +95,7 @@ def read(text: str) -> Read:
 
 
 def contract_of(text: str) -> Contract:
-    contract, problems, _ = read(text)
+    contract, problems, *_ = read(text)
     assert contract is not None
     assert [found for found in problems if found.severity == "error"] == []
     return contract
@@ -539,7 +539,7 @@ def test_a_part_that_stands_twice_must_be_the_same() -> None:
 
 
 def test_the_machine_of_a_node_contract_is_read_and_the_rest_is_named_once() -> None:
-    contract, problems, _ = read(PARALLEL)
+    contract, problems, *_ = read(PARALLEL)
     assert contract is not None
     assert (contract.name, contract.version) == ("registration_fsm", "1.2.0")
     assert contract.text.startswith("Follows")
@@ -773,7 +773,7 @@ def test_required_data_are_kept_and_refuse_nothing() -> None:
     ],
 )
 def test_odd_contracts_have_problems_or_work_and_never_raise(text: str) -> None:
-    contract, problems, _ = read(text)
+    contract, problems, *_ = read(text)
     assert problems or contract is not None
 
 
@@ -806,7 +806,7 @@ SCALARS = (
     )
 )
 def test_arbitrary_data_never_raises(data: dict[str, Any]) -> None:
-    contract, problems, _ = read(write_json({"transitions": [], **data}))
+    contract, problems, *_ = read(write_json({"transitions": [], **data}))
     if contract is not None and not any(found.severity == "error" for found in problems):
         step(contract, contract.initial, {}, "GO")
     assert contract is not None or problems

@@ -706,7 +706,7 @@ def test_the_reference_page_has_every_operator() -> None:
 BLANK = r"[ \t\n\r\f\v]"
 
 
-class Refused(ValueError):  # noqa: N818  # named by what it says
+class Refused(ValueError):  # named by what it says
     """What the second reading refuses, by its code."""
 
 
@@ -774,7 +774,7 @@ def tagged(value: object) -> tuple[str, object]:
     return (type(value).__name__, value)
 
 
-def reference_value(field: str, op: str, operand: Any, context: Mapping[str, Any]) -> bool:  # noqa: ANN401
+def reference_value(field: str, op: str, operand: Any, context: Mapping[str, Any]) -> bool:
     value = context.get(field)
     if op in {"exists", "not_exists"}:
         return ((value is not None) == operand) is (op == "exists")

@@ -32,7 +32,7 @@ def read(text: str | bytes, loader: Loader = LOADER) -> Node:
     return node
 
 
-def value(text: str | bytes, loader: Loader = LOADER) -> Any:  # noqa: ANN401  # any value
+def value(text: str | bytes, loader: Loader = LOADER) -> Any:  # any value
     return plain(read(text, loader))
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from interlock.contract import keys
 from interlock.contract.declare import parse_declaration
@@ -36,6 +36,7 @@ from interlock.contract.model import (
     Timer,
     Update,
 )
+from interlock.contract.native import null_until_set
 from interlock.contract.node import plain
 from interlock.contract.parse import parse_expression
 from interlock.contract.read import Source, bundled, find_source, read_contract
@@ -48,13 +49,11 @@ DATA = Path(__file__).parent / "data"
 WORKFLOW = DATA / "workflow"
 
 # Words and spellings that some reader of YAML takes for something else than a text.
-TRAPS = (
-    "on off yes no y n On NO true False null ~ Null none 1 0 007 1.0 1e3 .5 0x1F 0o17 1_000 12:30:45 "
-    "2026-01-31 .inf .nan - -1 = << * & ! % @ ` # ? | > a:b a: [x] {x} 'x' \"x\" \\ é 😀 enter exit "
-    "after end kind hooks when else to with do stay2"
-).split(" ")
+TRAPS = """on off yes no y n On NO true False null ~ Null none 1 0 007 1.0 1e3 .5 0x1F 0o17 1_000
+    12:30:45 2026-01-31 .inf .nan - -1 = << * & ! % @ ` # ? | > a:b a: [x] {x} 'x' "x" \\ é 😀
+    enter exit after end kind hooks when else to with do stay2"""
 NAMES = st.one_of(
-    st.sampled_from(["cart", "paid", "Order.Placed", "two words", " padded ", *TRAPS]),
+    st.sampled_from(["cart", "paid", "Order.Placed", "two words", " padded ", *TRAPS.split()]),
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(str.isprintable),
 ).filter(lambda name: name != "stay")
 TEXTS = st.one_of(NAMES, st.text(st.characters(codec="utf-8"), max_size=12))
@@ -126,6 +125,7 @@ def written_json(data: object, indent: str | None, *, compact: bool) -> bytes:
 PARAM_DATA = st.builds(
     written_json, JSON_DATA, st.sampled_from([None, "  ", "\t", ""]), compact=st.booleans()
 )
+TRUE = st.sampled_from([True])
 UPDATES = st.dictionaries(FIELDS, EXPRESSIONS, max_size=2).map(
     lambda found: tuple(Update(name, value) for name, value in found.items())
 )
@@ -168,7 +168,7 @@ def rows_for(events: st.SearchStrategy[str | None]) -> st.SearchStrategy[tuple[R
             text=TEXTS,
         )
         | st.builds(Row, event=events, to=MAYBE_NAME)
-        | st.builds(Row, event=events, to=MAYBE_NAME, updates=UPDATES, otherwise=st.just(True)),
+        | st.builds(Row, event=events, to=MAYBE_NAME, updates=UPDATES, otherwise=TRUE),
         max_size=4,
     ).map(tuple)
 
@@ -272,9 +272,7 @@ MIGRATIONS = st.dictionaries(
         updates=UPDATES,
     ),
     max_size=2,
-).map(
-    lambda found: tuple(msgspec.structs.replace(one, version=key) for key, one in found.items())
-)
+).map(lambda found: tuple(msgspec.structs.replace(one, version=key) for key, one in found.items()))
 
 
 @st.composite
@@ -282,7 +280,7 @@ def contracts(draw: st.DrawFn) -> Contract:
     states = draw(STATES)
     owned = draw(st.sets(FIELDS, max_size=2))
     context = {
-        name: field_of(name, text)
+        name: null_until_set(field_of(name, text))
         for name, text in draw(st.dictionaries(FIELDS, DECLARATIONS, max_size=3)).items()
     }
     internal = [str(row.event) for one in states.values() for row in one.always if row.event]
@@ -385,8 +383,7 @@ def test_what_is_written_is_written_again_in_the_same_words(contract: Contract) 
     plain_contract = msgspec.structs.replace(
         contract,
         events={
-            name: msgspec.structs.replace(event, text="")
-            for name, event in contract.events.items()
+            name: msgspec.structs.replace(event, text="") for name, event in contract.events.items()
         },
     )
     text = write_native(plain_contract)
@@ -496,7 +493,7 @@ def test_short_parts_stand_on_a_line_and_long_ones_in_a_block() -> None:
 def test_an_event_named_like_a_key_stands_under_on() -> None:
     rows = (Row(event="enter", to="a"), Row(event="go", to="a"))
     text = write_native(Contract(name="x", initial="a", states=state("a", rows=rows)))
-    assert "a: {go: a, \"on\": {enter: a}}" in text
+    assert 'a: {go: a, "on": {enter: a}}' in text
 
 
 def test_rows_of_different_events_are_gathered_and_keep_their_own_order() -> None:
@@ -549,7 +546,7 @@ def test_parameter_sets_are_kept_byte_for_byte(data: bytes) -> None:
 
 
 def test_data_that_yaml_cannot_hold_makes_the_whole_json() -> None:
-    data = '{"a": "\x7f"}'.encode()
+    data = b'{"a": "\x7f"}'
     contract = Contract(name="x", initial="s", states=state("s"), params=(Param("P", data),))
     assert json.loads(write_native(contract))["params"]["P"] == {"a": "\x7f"}
 
@@ -578,8 +575,8 @@ def test_what_the_native_form_cannot_say_is_never_written_as_something_else(
         write_native(contract)
 
 
-def test_a_default_that_is_absent_stays_absent() -> None:
-    contract = Contract(
-        name="x", initial="s", states=state("s"), context={"a": field_of("a", "int")}
-    )
-    assert reread(contract).context["a"].default is UNSET
+def test_a_context_field_without_a_default_is_null_until_it_is_set() -> None:
+    field = null_until_set(field_of("a", "int"))
+    contract = Contract(name="x", initial="s", states=state("s"), context={"a": field})
+    assert reread(contract).context["a"].default is None
+    assert reread(contract).context["a"].type.nullable

@@ -7,23 +7,23 @@ Schema, a diagram for each bundled contract, and a first page for one that has n
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import typer.main
+import click
 
 from interlock import bundled, check, load
 from interlock.cli import app
 from interlock.codes import PROBLEMS, REFUSALS
-from interlock.contract import keys, parse, pattern, reading, schema, source, values
+from interlock.contract import evaluate, keys, parse, pattern, reading, schema, source, tree, values
 from interlock.contract.declare import parse_declaration, write_declaration
+from interlock.contract.evaluate import compile_expression
 from interlock.contract.expr import Malformed, write_expression
 from interlock.contract.model import rows_by_event
-from interlock.contract.parse import parse_expression
 from interlock.contract.scope import Scope
-from interlock.contract.tables import check_expression
 from interlock.diagram import draw
 from interlock.errors import TOLD
 from interlock.machine import MAX_HOPS
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-GENERATED = re.compile(
-    r"(?P<opening><!-- generated: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(?P<closing><!-- end -->)",
-    re.DOTALL,
-)
+GENERATED = re.compile(r"(<!-- generated: ([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 SHAPES_IN_WORDS = {
     "name": "a name",
@@ -76,12 +73,13 @@ SHAPES_IN_WORDS = {
 
 LIMITS = (
     ("a contract's file", f"{source.MAX_BYTES:,} bytes"),
-    ("values in it, aliases written out", f"{source.MAX_NODES:,}"),
-    ("its nesting", f"{source.MAX_DEPTH} levels"),
+    ("values in it, aliases written out", f"{tree.MAX_NODES:,}"),
+    ("its nesting", f"{tree.MAX_DEPTH} levels"),
     ("a name", f"{reading.MAX_NAME} printable characters"),
     ("an expression", f"{parse.MAX_LENGTH:,} characters"),
     ("parentheses in it", f"{parse.MAX_DEPTH} deep"),
     ("a chain such as `a + b + c`", f"{parse.MAX_DEPTH} operators"),
+    ("a text that `matches` looks at", f"{evaluate.MAX_MATCHED:,} characters"),
     ("a pattern of `matches`", f"{pattern.LENGTH_LIMIT:,} characters"),
     ("a pattern with its repeats written out", f"{pattern.NODE_LIMIT:,} nodes"),
     ("an `int`", "from -2^53 to 2^53"),
@@ -165,9 +163,12 @@ def write_arithmetic() -> str:
         for right, right_type in types.items():
             scope = Scope(context={"left": left_type, "right": right_type})
             for op in OPERATORS:
-                result = check_expression(parse_expression(f"left {op} right"), scope)
-                if not isinstance(result, Malformed) and "json" not in {left, right}:
-                    found.setdefault((left, right, values.write_type(result)), []).append(op)
+                try:
+                    result = compile_expression(parse.parse_expression(f"left {op} right"), scope)
+                except Malformed:
+                    continue
+                if "json" not in {left, right}:
+                    found.setdefault((left, right, values.write_type(result.type)), []).append(op)
     rows = (
         (code(left), " ".join(code(op) for op in ops), code(right), code(result))
         for (left, right, result), ops in found.items()
@@ -187,7 +188,8 @@ def write_refusals(phase: str) -> str:
 
 def write_problems() -> str:
     """Return the codes of contract problems."""
-    return table(("code", "meaning"), ((code(name), text) for name, text in PROBLEMS.items()))
+    rows = ((f"[`{name}`](problems.md#{name.lower()})", text) for name, text in PROBLEMS.items())
+    return table(("code", "meaning"), rows)
 
 
 def write_exit_codes() -> str:
@@ -198,26 +200,28 @@ def write_exit_codes() -> str:
 
 def write_commands() -> str:
     """Return every command with its arguments and options."""
-    commands: dict[str, Any] = vars(typer.main.get_command(app))["commands"]
-    return "\n".join(_write_command(name, command) for name, command in commands.items())
+    return "\n".join(_write_command(name, command) for name, command in app.commands.items())
 
 
-def _write_command(name: str, command: Any) -> str:  # typer's own click
-    parts = [_parameter(parameter) for parameter in command.params if not parameter.hidden]
-    usage = " ".join(["interlock", name, *(part[0] for part in parts)])
-    shown = "\n" + table(("", "meaning", "default"), (part[1:] for part in parts)) if parts else ""
-    return f"### {name}\n\n```text\n{usage}\n```\n\n{command.help}\n{shown}"
+def _write_command(name: str, command: click.Command) -> str:
+    usage = " ".join(["interlock", name, *map(_usage, command.params)])
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    rows = ((code(", ".join(one.opts)), (one.help or "") + _choices(one)) for one in options)
+    shown = "\n" + table(("option", "meaning"), rows) if options else ""
+    about = inspect.cleandoc(command.help or "")
+    return f"### {name}\n\n```text\n{usage}\n```\n\n{about}\n{shown}"
 
 
-def _parameter(one: Any) -> tuple[str, str, str, str]:
-    """Return how a parameter is used, what it is called, what it means, and its default."""
-    name, about = one.name.upper(), one.help or ""
-    if one.param_type_name == "argument":
-        word = name + "..." * (one.nargs == -1)
-        return (word if one.required else f"[{word}]"), code(name), about, ""
-    usage = one.opts[0] if one.is_flag else f"{one.opts[0]} {name}"
-    default = "" if one.is_flag or one.default in (None, "") else code(str(one.default))
-    return f"[{usage}]", code(", ".join(one.opts)), about, default
+def _usage(one: click.Parameter) -> str:
+    name = str(one.name).upper()
+    if isinstance(one, click.Option):
+        return f"[{one.opts[0]}]" if one.is_flag else f"[{one.opts[0]} {name}]"
+    word = name + "..." * (one.nargs == -1)
+    return word if one.required else f"[{word}]"
+
+
+def _choices(one: click.Option) -> str:
+    return f" One of {listed(one.type.choices)}." if isinstance(one.type, click.Choice) else ""
 
 
 def write_contracts() -> str:
@@ -308,7 +312,7 @@ def write_findings(name: str) -> str:
     rows = [
         (
             found.severity,
-            code(found.code),
+            f"[`{found.code}`](../problems.md#{found.code})",
             found.where,
             found.message,
             " → ".join(map(code, found.witness)),
@@ -356,9 +360,9 @@ def regenerate(text: str) -> str:
     """Return a page with what is between its marks written anew."""
 
     def write(found: re.Match[str]) -> str:
-        name, *words = found["words"].split()
+        name, *words = found[2].split()
         body = GENERATORS[name](*words)
-        return f"{found['opening']}\n{body}\n{found['closing']}"
+        return f"{found[1]}\n{body}\n{found[3]}"
 
     return GENERATED.sub(write, text)
 
@@ -366,7 +370,7 @@ def regenerate(text: str) -> str:
 def wanted_files() -> dict[Path, str]:
     """Return every file that is generated, whole or in part, with what it should hold."""
     found = {DOCS / "reference" / "contract.schema.json": schema.write_schema()}
-    pages = {path: path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
+    pages = {path: path.read_text("utf-8") for path in DOCS.rglob("*.md")}
     for name in bundled():
         found[DOCS / "diagrams" / f"{name}.svg"] = draw(load(name), "svg")
         page = DOCS / "reference" / "contracts" / f"{name}.md"
@@ -377,10 +381,9 @@ def wanted_files() -> dict[Path, str]:
 
 def stale_files() -> dict[Path, str]:
     """Return the generated files that do not hold what they should."""
+    wanted = wanted_files().items()
     return {
-        path: text
-        for path, text in wanted_files().items()
-        if not path.is_file() or path.read_text(encoding="utf-8") != text
+        path: text for path, text in wanted if not path.exists() or path.read_text("utf-8") != text
     }
 
 

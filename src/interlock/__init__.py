@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from interlock.contract.data import Context
     from interlock.contract.model import Contract
     from interlock.contract.problem import Problem
     from interlock.contract.read import bundled
-    from interlock.contract.tables import Context, Intent
+    from interlock.contract.tables import Intent
     from interlock.errors import ContractError, InterlockError
     from interlock.loading import check, load
     from interlock.machine import Event, Moved, Refused, Stayed, start, step
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "Context": "interlock.contract.tables",
+    "Context": "interlock.contract.data",
     "Contract": "interlock.contract.model",
     "ContractError": "interlock.errors",
     "Event": "interlock.machine",

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlock.contract.model import Contract
+    from interlock.contract.problem import Problem
     from interlock.contract.read import Read
-
-app = typer.Typer(
-    name="interlock",
-    help="Interlock runs lifecycles: check, draw, play and compare contracts.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-FILE = Annotated[str, typer.Argument(help="A contract's file, or the name of a bundled one.")]
-POLICY = Annotated[
-    str | None, typer.Option(help="The policy that goes with a workflow definition.")
-]
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-OUT = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")]
+    from interlock.diagram import Form
 
 CANNOT_READ = 2
+ENDINGS: dict[str, Form] = {
+    "": "mermaid",
+    ".md": "mermaid",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".svg": "svg",
+}
+
+file_argument = click.argument("file")
+policy_option = click.option("--policy", help="The policy that goes with a workflow definition.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+stdin_option = click.option("--stdin", is_flag=True, help="Answer JSON lines.")
+out_option = click.option(
+    "--out", "-o", type=click.Path(path_type=Path), help="Write to this file."
+)
+
+
+@click.group()
+def app() -> None:
+    """Interlock runs lifecycles: check, draw, play and compare contracts.
+
+    FILE is a contract's file, or the name of a bundled contract.
+    """
 
 
 def main() -> None:
@@ -40,11 +51,8 @@ def main() -> None:
     try:
         app()
     except InterlockError as error:
-        typer.secho(f"interlock: {error}", fg="red", err=True)
+        click.secho(f"interlock: {error}", fg="red", err=True)
         sys.exit(TOLD[type(error)].exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
 
 
 def _json(value: object) -> str:
@@ -59,18 +67,18 @@ def _json(value: object) -> str:
 
 def _write(text: str, out: Path | None) -> None:
     if out is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        click.echo(text, nl=not text.endswith("\n"))
         return
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as reason:
         _fail(f"cannot write {out}: {reason.strerror}")
-    typer.echo(f"wrote {out}", err=True)
+    click.echo(f"wrote {out}", err=True)
 
 
-def _fail(message: str, code: int = CANNOT_READ) -> NoReturn:
-    typer.secho(f"interlock: {message}", fg="red", err=True)
-    raise typer.Exit(code)
+def _fail(message: str, status: int = CANNOT_READ) -> NoReturn:
+    click.secho(f"interlock: {message}", fg="red", err=True)
+    sys.exit(status)
 
 
 def _lines() -> Iterator[str]:
@@ -80,56 +88,53 @@ def _lines() -> Iterator[str]:
             yield line.decode("utf-8", "surrogateescape")
 
 
-def _examine(file: str, policy: str | None) -> Read:
-    from interlock.loading import examine
-
-    result = examine(file, policy=policy)
-    if not result.source.text and result.problems and not result.problems[0].line:
-        unread = result.problems[0].message
-        if unread.startswith("cannot read"):
-            _fail(unread)
-    return result
-
-
 def _load(file: str, policy: str | None = None) -> Contract:
     """Return a contract that can be used, or print its errors and exit."""
     from interlock.contract.problem import has_errors
     from interlock.contract.show import show_problems
+    from interlock.loading import examine
 
-    result = _examine(file, policy)
+    result = examine(file, policy=policy)
     if result.contract is None or has_errors(result.problems):
         errors = [problem for problem in result.problems if problem.severity == "error"]
-        typer.echo(show_problems(errors, result.source, color=sys.stderr.isatty()), err=True)
-        raise typer.Exit(1)
+        click.echo(show_problems(errors, result, color=sys.stderr.isatty()), err=True)
+        sys.exit(_status(result, ok=False))
     return result.contract
 
 
-@app.command()
-def check(file: FILE, policy: POLICY = None, json: JSON = False) -> None:
+def _status(result: Read, *, ok: bool) -> int:
+    if ok:
+        return 0
+    unreadable = any(problem.code == "unreadable" for problem in result.problems)
+    return CANNOT_READ if unreadable else 1
+
+
+@app.command(short_help="Report everything that is wrong with a contract.")
+@file_argument
+@policy_option
+@json_option
+def check(*, file: str, policy: str | None, as_json: bool) -> None:
     """Report everything that is wrong with a contract.
 
     Exit status: 0 ok or warnings only, 1 errors, 2 the file cannot be read.
     """
     from interlock.contract.problem import has_errors
     from interlock.contract.show import show_problems, summary
+    from interlock.loading import examine
 
-    try:
-        result = _examine(file, policy)
-    except typer.Exit:
-        if json:
-            typer.echo(_json(_report(None, [], ok=False)))
-        raise
+    result = examine(file, policy=policy)
     ok = result.contract is not None and not has_errors(result.problems)
-    if json:
-        typer.echo(_json(_report(result.contract, result.problems, ok=ok)))
+    color = sys.stdout.isatty()
+    if as_json:
+        click.echo(_json(_report(result.contract, result.problems, ok=ok)))
     else:
         if result.problems:
-            typer.echo(show_problems(result.problems, result.source, color=sys.stdout.isatty()))
-        typer.echo(summary(result.contract, result.problems, color=sys.stdout.isatty()))
-    raise typer.Exit(0 if ok else 1)
+            click.echo(show_problems(result.problems, result, color=color) + "\n")
+        click.echo(summary(result.contract, result.problems, color=color))
+    sys.exit(_status(result, ok=ok))
 
 
-def _report(contract: Contract | None, problems: list[Any], *, ok: bool) -> dict[str, object]:
+def _report(contract: Contract | None, problems: list[Problem], *, ok: bool) -> dict[str, object]:
     from interlock.contract.model import all_rows
 
     return {
@@ -143,92 +148,101 @@ def _report(contract: Contract | None, problems: list[Any], *, ok: bool) -> dict
     }
 
 
-@app.command()
-def guard(
-    expression: Annotated[
-        str | None, typer.Argument(help="A guard in the three-token language.")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="A JSON object to evaluate it on.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Answer JSON lines.")] = False,
-) -> None:
+@app.command(short_help="Parse or evaluate guards of the FSM dialect.")
+@click.argument("expression", required=False)
+@click.option("--context", help="A JSON object to evaluate the guard on.")
+@stdin_option
+def guard(*, expression: str | None, context: str | None, stdin: bool) -> None:
     """Parse or evaluate guards of the FSM contract dialect."""
     from interlock.contract.guard import answer_line
 
     if stdin:
         for line in _lines():
-            typer.echo(answer_line(line))
+            click.echo(answer_line(line))
         return
     if expression is None:
         _fail("give a guard, or --stdin")
-    data = context if context is not None else "null"
-    answer = answer_line(f'{{"expr": {_json(expression)}, "context": {data}}}')
-    typer.echo(answer)
-    raise typer.Exit(1 if '"error"' in answer else 0)
+    answer = answer_line(f'{{"expr": {_json(expression)}, "context": {context or "null"}}}')
+    click.echo(answer)
+    sys.exit(1 if '"error"' in answer else 0)
 
 
-@app.command()
+@app.command(short_help="Play events through a contract.")
+@file_argument
+@click.argument("events", nargs=-1)
+@stdin_option
+@click.option("--state", help="Begin in this state.")
+@click.option("--context", help="Begin with this JSON context.")
+@policy_option
+@json_option
 def simulate(
-    file: FILE,
-    events: Annotated[
-        list[str] | None, typer.Argument(help="Events to play: `name` or `name={payload}`.")
-    ] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Answer JSON lines.")] = False,
-    state: Annotated[str | None, typer.Option(help="Begin in this state.")] = None,
-    context: Annotated[str | None, typer.Option(help="Begin with this JSON context.")] = None,
-    policy: POLICY = None,
-    json: JSON = False,
+    *,
+    file: str,
+    events: tuple[str, ...],
+    stdin: bool,
+    state: str | None,
+    context: str | None,
+    policy: str | None,
+    as_json: bool,
 ) -> None:
-    """Play events through a contract: given as arguments, typed in, or as JSON lines."""
+    """Play events through a contract: typed in, or given as `name` or `name={payload}`.
+
+    With --stdin every line is a JSON request and is answered by a JSON line.
+    """
     contract = _load(file, policy)
     if stdin:
         from interlock.play import answer_line
 
         for line in _lines():
-            typer.echo(answer_line(contract, line))
+            click.echo(answer_line(contract, line))
         return
     from interlock.session import Session
 
     session = Session(contract, state=state, context=context)
-    if events or json or not sys.stdin.isatty():
-        session.script(events or [])
-        typer.echo(_json(session.result()) if json else session.story(color=sys.stdout.isatty()))
-        return
+    if events or as_json or not sys.stdin.isatty():
+        session.script(list(events))
+        color = sys.stdout.isatty()
+        click.echo(_json(session.result()) if as_json else session.story(color=color))
+        sys.exit(CANNOT_READ if session.trouble else 0)
     session.converse()
 
 
-@app.command()
-def diagram(
-    file: FILE,
-    form: Annotated[str, typer.Option(help="mermaid, dot or svg.")] = "",
-    out: OUT = None,
-    policy: POLICY = None,
-) -> None:
-    """Draw a contract as Mermaid, Graphviz DOT or a self-contained SVG."""
+@app.command(short_help="Draw a contract.")
+@file_argument
+@click.option("--form", type=click.Choice(["mermaid", "dot", "svg"]), help="What to draw it as.")
+@out_option
+@policy_option
+def diagram(*, file: str, form: Form | None, out: Path | None, policy: str | None) -> None:
+    """Draw a contract as Mermaid, Graphviz DOT or a self-contained SVG.
+
+    Without --form the ending of the file written decides; Mermaid is the default.
+    """
     from interlock.diagram import draw
 
-    ending = out.suffix.lstrip(".") if out else ""
-    chosen: Any = form or {"svg": "svg", "dot": "dot", "gv": "dot"}.get(ending, "mermaid")
-    if chosen not in {"mermaid", "dot", "svg"}:
-        _fail(f"no form {chosen!r}: mermaid, dot or svg")
+    chosen = form or ENDINGS.get(out.suffix if out else "")
+    if chosen is None:
+        _fail(f"{out} tells no form by its ending: .mmd, .dot or .svg, or say --form")
     _write(draw(_load(file, policy), chosen), out)
 
 
-@app.command()
-def convert(file: FILE, policy: POLICY = None, out: OUT = None) -> None:
+@app.command(short_help="Write a contract of any form as native YAML.")
+@file_argument
+@policy_option
+@out_option
+def convert(*, file: str, policy: str | None, out: Path | None) -> None:
     """Write a contract of any form as native YAML."""
     from interlock.contract.write import write_native
 
     _write(write_native(_load(file, policy)), out)
 
 
-@app.command()
-def walk(
-    file: FILE,
-    pytest: Annotated[bool, typer.Option("--pytest", help="Print a pytest module.")] = False,
-    policy: POLICY = None,
-    json: JSON = False,
-    out: OUT = None,
-) -> None:
+@app.command(short_help="Find event sequences that cover every row.")
+@file_argument
+@click.option("--pytest", is_flag=True, help="Print a pytest module.")
+@policy_option
+@json_option
+@out_option
+def walk(*, file: str, pytest: bool, policy: str | None, as_json: bool, out: Path | None) -> None:
     """Find the shortest event sequences that cover every row of a contract."""
     from interlock.walk import as_pytest, show_paths
     from interlock.walk import walk as walk_rows
@@ -238,11 +252,14 @@ def walk(
         _write(as_pytest(contract, file), out)
         return
     found = walk_rows(contract)
-    _write(_json(found) if json else show_paths(found), out)
+    _write(_json(found) if as_json else show_paths(found), out)
 
 
-@app.command()
-def diff(old: FILE, new: FILE, json: JSON = False) -> None:
+@app.command(short_help="Tell what a new version means for the old one's instances.")
+@click.argument("old")
+@click.argument("new")
+@json_option
+def diff(*, old: str, new: str, as_json: bool) -> None:
     """Tell what a new version means for instances of the old one.
 
     Exit status: 0 compatible, 1 needs a map or breaking, 2 a file cannot be read.
@@ -252,22 +269,23 @@ def diff(old: FILE, new: FILE, json: JSON = False) -> None:
 
     changes = compare(_load(old), _load(new))
     result = verdict(changes)
-    if json:
-        typer.echo(_json({"verdict": result, "changes": changes}))
+    if as_json:
+        click.echo(_json({"verdict": result, "changes": changes}))
     else:
-        typer.echo(show_changes(changes, result, color=sys.stdout.isatty()))
-    raise typer.Exit(0 if result == "compatible" else 1)
+        click.echo(show_changes(changes, result, color=sys.stdout.isatty()))
+    sys.exit(0 if result == "compatible" else 1)
 
 
-@app.command()
-def schema(out: OUT = None) -> None:
+@app.command(short_help="Print the JSON Schema of native contracts.")
+@out_option
+def schema(*, out: Path | None) -> None:
     """Print the JSON Schema of native contracts, for editors."""
     from interlock.contract.schema import write_schema
 
     _write(write_schema(), out)
 
 
-@app.command()
+@app.command(short_help="List the bundled contracts.")
 def contracts() -> None:
     """List the bundled contracts."""
     from interlock.contract.read import bundled
@@ -275,15 +293,12 @@ def contracts() -> None:
 
     for name in bundled():
         contract = load(name)
-        typer.echo(f"{name:<22} {contract.version:<8} {contract.text}")
+        click.echo(f"{name:<22} {contract.version:<8} {contract.text}")
 
 
-@app.command()
-def demo(
-    seconds: Annotated[
-        float, typer.Option("--for", help="How long the show may take at most.")
-    ] = 20.0,
-) -> None:
+@app.command(short_help="Show Interlock at work.")
+@click.option("--for", "seconds", default=20.0, help="How long the show may take, in seconds.")
+def demo(*, seconds: float) -> None:
     """Show Interlock at work on the bundled contracts."""
     from interlock.demo import show
 

@@ -160,6 +160,7 @@ REFUSALS: dict[str, Code] = {
 }
 
 PROBLEMS: dict[str, str] = {
+    "unreadable": "The file is not there or cannot be opened.",
     "syntax": "The text is not YAML or JSON, or an expression or type in it cannot be read.",
     "too_large": "The file, its nesting or the number of its values is beyond the limits.",
     "unknown_key": "A key that means nothing at its place.",

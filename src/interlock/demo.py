@@ -101,7 +101,7 @@ def show(*, seconds: float) -> None:
 
 
 def _play(scene: Scene, *, pause: float, color: bool) -> None:
-    contract, problems, _ = examine(scene.contract)
+    contract, problems = examine(scene.contract)[:2]
     if contract is None:
         raise AssertionError(f"the bundled contract {scene.contract} cannot be read")
     print(paint(scene.title, "place", color=color))

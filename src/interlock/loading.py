@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def load(path_or_text: str | bytes | Path, *, policy: str | bytes | Path | None = None) -> Contract:
     """Return the contract of a file, a text or a bundled name; errors raise `ContractError`."""
-    contract, problems, source = examine(path_or_text, policy=policy, warn=False)
+    contract, problems, source, _ = examine(path_or_text, policy=policy, warn=False)
     if contract is None or has_errors(problems):
         errors = [found for found in problems if found.severity == "error"]
         first = errors[0]
@@ -47,11 +47,12 @@ def examine(
         return Read(None, [found], Source("", str(path_or_text)[:200]))
     if isinstance(beside, Problem):
         return Read(None, [beside], found)
-    contract, problems, source = read_contract(found, policy=beside)
+    contract, problems = read_contract(found, policy=beside)[:2]
     if contract is not None:
-        problems = [*problems, *check_contract(contract, warn=warn, broken=has_errors(problems))]
+        problems = [*problems, *check_contract(contract, warn=warn, faults=problems)]
         if contract.tests and not has_errors(problems):
             from interlock.play import run_tests  # only where there are tests
 
             problems += run_tests(contract)
-    return Read(contract, sorted(problems, key=lambda one: (one.line, one.column)), source)
+    ordered = sorted(problems, key=lambda one: (one.line, one.column))
+    return Read(contract, ordered, found, beside)

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
+from interlock.contract.data import EMPTY, Context
 from interlock.contract.evaluate import values_read
-from interlock.contract.expr import names_in, write_expression
+from interlock.contract.expr import needed_names, write_expression
 from interlock.contract.model import Row
 from interlock.contract.operators import NoValue, TypeClash, in_words
-from interlock.contract.tables import (
-    EMPTY,
-    Context,
-    Detail,
-    Intent,
-    Plan,
-    ReadyEffect,
-    ReadyRow,
-    read_context,
-)
+from interlock.contract.tables import Detail, Intent, Plan, ReadyEffect, ReadyRow, read_context
 from interlock.contract.values import Mismatch, as_plain, is_list, is_object, shown
 
 if TYPE_CHECKING:
@@ -86,7 +78,7 @@ class _Refusal(Exception):  # carries a code to the edge of a step, never furthe
         self.code = code
 
 
-def step(
+def step(  # noqa: C901  # the frequent path is one function, since a call costs as much as a guard
     contract: Contract,
     state: str,
     context: Context | Mapping[str, Any] | None,
@@ -97,6 +89,8 @@ def step(
     payload: object = None
     if type(event) is not str:
         name, payload = _read_event(event)
+        if not isinstance(name, str):
+            return _unplanned(contract, state, context, name)
     try:
         plan = contract.tables.plans[state][name]
     except (KeyError, TypeError):
@@ -238,7 +232,7 @@ def _emit(
             continue
         try:
             payload = Context({name: run(context, data) for name, run in arguments})
-        except (TypeClash, ArithmeticError) as reason:
+        except (TypeClash, ArithmeticError, Mismatch) as reason:
             raise NoValue(f"{effect.intent}: {in_words(reason)}") from None
         intents.append(Intent(effect.intent, payload, effect))
     return tuple(intents)
@@ -326,7 +320,7 @@ def _none_taken(
     code = "GUARD_FAILED"
     for ready in plan.rows:
         failed = next(expr for expr, run in ready.detail.conditions if not run(before, data))
-        if contract.strict and any(name not in before for name in names_in(failed)):
+        if contract.strict and any(name not in before for name in needed_names(failed)):
             code = "GUARD_FIELD_UNDEFINED"
         seen = {name: as_plain(value) for name, value in values_read(failed, before, data).items()}
         row = ready.detail.row

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from msgspec import Struct
 
+from interlock.contract.data import EMPTY, Context
 from interlock.contract.problem import problem
-from interlock.contract.tables import EMPTY, Context, Intent, read_context
+from interlock.contract.tables import Intent, read_context
 from interlock.contract.values import Mismatch, as_plain, read_json, reader, write_json
 from interlock.machine import Moved, Refused, start, step
 
@@ -46,7 +47,7 @@ def play(
     events: Iterable[object],
 ) -> Played:
     """Step through events from a state, or from the start; a refusal does not end the play."""
-    begun = _begin(contract, state, context)
+    begun = begin(contract, state, context)
     if isinstance(begun, Refused):
         return Played(state=begun.state, context=EMPTY, error=begun)
     here, data = begun.state, begun.context
@@ -75,9 +76,10 @@ def play(
     )
 
 
-def _begin(
+def begin(
     contract: Contract, state: str | None, context: Mapping[str, Any] | None
 ) -> Moved | Refused:
+    """Return where a play begins: at the start, or in a given state, entered before it began."""
     if state is None:
         return start(contract, context)
     if state not in contract.states:
@@ -240,8 +242,4 @@ def _read_request(request: object) -> tuple[str | None, dict[str, Any] | None, l
         raise Mismatch("events is not a list")
     if len(events) > MAX_EVENTS:  # pyright: ignore[reportUnknownArgumentType]
         raise Mismatch(f"more than {MAX_EVENTS} events")
-    for index, event in enumerate(events):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        one = isinstance(event, dict) and len(event) == 1  # pyright: ignore[reportUnknownArgumentType]
-        if not one and not isinstance(event, str):
-            raise Mismatch(f"events[{index}] is neither a name nor {{name: payload}}")
     return state, context, events  # pyright: ignore[reportUnknownVariableType]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import DecodeError
+import msgspec
 
 from interlock.contract.model import rows_by_event
 from interlock.contract.show import paint
 from interlock.contract.values import decode_json, write_json
-from interlock.machine import Moved, Refused, start, step
+from interlock.errors import SettingsError
+from interlock.machine import Moved, Refused, step
+from interlock.play import begin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from interlock.contract.model import Contract
     from interlock.machine import Outcome
 
@@ -26,15 +30,12 @@ class Session:
     def __init__(self, contract: Contract, *, state: str | None, context: str | None) -> None:
         """Begin where the contract begins, or in a given state with a given context."""
         self.contract = contract
-        given: Any = _object(context) if context else None
-        first = start(contract, given)
-        self.state = first.state if state is None else state
-        self.context: Any = first.context if isinstance(first, Moved) else given or {}
-        self.trouble = first.message if isinstance(first, Refused) else ""
-        self.trail = list(first.trail) if isinstance(first, Moved) else []
-        if state is not None:
-            self.trail = [state]
-        self.intents = list(first.intents) if isinstance(first, Moved) and state is None else []
+        begun = begin(contract, state, _object(context) if context else None)
+        self.state = begun.state
+        self.context: Mapping[str, Any] = begun.context
+        self.trouble = begun.message if isinstance(begun, Refused) else ""
+        self.trail = list(begun.trail) if isinstance(begun, Moved) else []
+        self.intents = list(begun.intents) if isinstance(begun, Moved) else []
         self.outcomes: list[tuple[str, Outcome]] = []
 
     def play(self, text: str) -> Outcome | None:
@@ -44,7 +45,7 @@ class Session:
             return None
         try:
             payload = decode_json(match[2]) if match[2] else None
-        except (DecodeError, ValueError):
+        except (msgspec.DecodeError, ValueError):
             return None
         outcome = step(self.contract, self.state, self.context, (match[1], payload))
         self.outcomes.append((text.strip(), outcome))
@@ -56,7 +57,7 @@ class Session:
 
     def script(self, events: list[str]) -> None:
         """Play events one after another."""
-        for event in events:
+        for event in events if not self.trouble else ():
             if self.play(event) is None:
                 self.trouble = f"{event!r} is not an event: write name or name={{payload}}"
                 return
@@ -132,10 +133,8 @@ def show_outcome(text: str, outcome: Outcome | None, *, color: bool) -> str:
     return "\n".join(lines)
 
 
-def _object(text: str) -> object:
-    from interlock.errors import SettingsError
-
+def _object(text: str) -> dict[str, Any]:
     try:
-        return decode_json(text)
-    except (DecodeError, ValueError):
-        raise SettingsError(f"the context is not JSON: {text[:60]}") from None
+        return msgspec.convert(decode_json(text), dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError):
+        raise SettingsError(f"the context is not a JSON object: {text[:60]}") from None

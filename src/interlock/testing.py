@@ -24,8 +24,10 @@ from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from interlock.contract.data import is_required
 from interlock.contract.expr import Const, Expr, children, event_fields_in, names_in
-from interlock.contract.tables import is_required, read_context
+from interlock.contract.model import all_rows
+from interlock.contract.tables import read_context
 from interlock.contract.values import (
     JSON,
     MAX_INT,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from hypothesis.stateful import RuleBasedStateMachine
     from hypothesis.strategies import SearchStrategy
 
-    from interlock.contract import model
     from interlock.contract.model import Contract
 
 MAX_LENGTH = 20
@@ -170,8 +171,9 @@ def contexts(contract: Contract) -> SearchStrategy[Payload]:
     {'total': Decimal('0.00'), 'paid': Decimal('3.50'), 'tries': 0}
     """
     st = _hypothesis().strategies
-    declared = {name: values(field.type) for name, field in contract.context.items()}
-    extra = {name: _untyped(contract) for name in _read_names(contract)} if contract.open else {}
+    declared = {name: _likely(contract, one.type) for name, one in contract.context.items()}
+    names = _read_names(contract) if contract.open else {}
+    extra = {name: _likely(contract, JSON) for name in names}
     found: SearchStrategy[Payload] = st.fixed_dictionaries(declared, optional=extra)
     return found
 
@@ -186,8 +188,9 @@ def payloads(contract: Contract, event: str) -> SearchStrategy[Payload]:
     if declared is None:
         raise NotFound(f"the contract lists no event {event!r}")
     st = _hypothesis().strategies
-    required = {f.name: values(f.type) for f in declared.fields if is_required(f)}
-    optional = {f.name: values(f.type) for f in declared.fields if not is_required(f)}
+    fields = {field.name: _likely(contract, field.type) for field in declared.fields}
+    required = {one.name: fields[one.name] for one in declared.fields if is_required(one)}
+    optional = {one.name: fields[one.name] for one in declared.fields if not is_required(one)}
     if declared.open:
         known = {*required, *optional}
         extra = [name for name in _read_fields(contract, event) if name not in known]
@@ -305,42 +308,44 @@ def walker(contract: Contract) -> type[RuleBasedStateMachine]:
             """Send an event: the same twice gives the same, and a refusal changes nothing."""
             outcome = step(contract, self.state, self.context, event)
             again = step(contract, self.state, self.context, event)
-            assert type(outcome) is type(again)  # a test for users
-            assert outcome.state == again.state
-            assert outcome.context == again.context
+            _insist(outcome == again, "the same event comes to the same")
             if not isinstance(outcome, Refused):
                 self.state, self.context = outcome.state, outcome.context
 
         @stateful.invariant()  # type: ignore[untyped-decorator]
         def stands_on_firm_ground(self) -> None:
             """Check that the state exists and the context survives being stored."""
-            assert self.state in contract.states
+            _insist(self.state in contract.states, "the state is one of the contract's")
             stored = decode_json(write_json(self.context))
-            assert read_context(contract, stored) == self.context
+            again = read_context(contract, stored)
+            _insist(again == self.context, "a stored context is read back as it was")
 
     return ContractWalker
 
 
-def _untyped(contract: Contract) -> Any:  # a strategy
-    """Return a strategy for JSON data in which the constants of guards are frequent."""
+def _insist(holds: object, claim: str) -> None:
+    if not holds:
+        raise AssertionError(f"it does not hold that {claim}")
+
+
+def _likely(contract: Contract, type_: Type) -> Any:
+    """Return a strategy for a type in which the constants that guards compare with are frequent."""
     st = _hypothesis().strategies
-    fits = _fits(JSON)
+    fits = _fits(type_)
     known = [one for guard in _guards(contract) for one in _constants(guard) if fits(one)]
-    return _json() | st.sampled_from(known) if known else _json()
+    if not known or type_.kind in {"bool", "enum"}:
+        return values(type_)
+    return values(type_) | st.sampled_from(known)
 
 
 def _merged(contract: Contract, name: str) -> Any:  # a strategy
     field = contract.context.get(name)
-    if field is None or not contract.merge or field.type.kind == "json":
-        return _untyped(contract)
-    return values(field.type)
+    return _likely(contract, JSON if field is None or not contract.merge else field.type)
 
 
 def _guards(contract: Contract, event: str | None = None) -> Iterable[Expr]:
-    rows: list[model.Row] = list(contract.any)
-    for state in contract.states.values():
-        rows += (*state.rows, *state.always)
-    return [row.when for row in rows if row.when is not None and event in (None, row.event)]
+    rows = (row for row in all_rows(contract) if event in (None, row.event))
+    return [row.when for row in rows if row.when is not None]
 
 
 def _constants(expr: Expr) -> list[object]:

@@ -20,8 +20,8 @@ from interlock.machine import Moved, Refused, Stayed, start, step
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from interlock.contract.data import Context
     from interlock.contract.model import Contract
-    from interlock.contract.tables import Context
     from interlock.contract.trials import Trials
 
 MAX_STEPS = 100_000
@@ -75,7 +75,7 @@ def walk(contract: Contract, *, limit: int = MAX_STEPS) -> Walk:
     row is reached only otherwise.
     """
     places = sorted(_select(_search(contract, limit)), key=lambda place: place.steps)
-    labels = {id(row): _label(state, row) for state, row in _rows_with_place(contract)}
+    labels = _labels(contract)
     taken = {id(row) for place in places for way in _way(place) for row in way.outcome.rows}
     return Walk(
         paths=tuple(_path_to(place, labels) for place in places),
@@ -99,9 +99,15 @@ def _show_event(event: dict[str, Payload]) -> str:
     return ", ".join(f"{name} {write_json(payload)}" for name, payload in event.items())
 
 
-def _label(state: str, row: Row) -> str:
-    """Return how a row is called: its name, or its place and its target."""
-    return row.name or f"{state}.{row.event or 'always'} -> {row.to or 'stay'}"
+def _labels(contract: Contract) -> dict[int, str]:
+    """Return how each row is called: its name, or its place and its target."""
+    labels: dict[int, str] = {}
+    known: Counter[str] = Counter()
+    for state, row in _rows_with_place(contract):
+        label = row.name or f"{state}.{row.event or 'always'} -> {row.to or 'stay'}"
+        known[label] += 1
+        labels[id(row)] = label if known[label] == 1 else f"{label} ({known[label]})"
+    return labels
 
 
 def _rows_with_place(contract: Contract) -> Iterator[tuple[str, Row]]:
@@ -142,7 +148,7 @@ class _Search:
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self.trials: Trials = prepare_trials(contract)
+        self.trials: Trials = prepare_trials(contract, wide=False)
         self.open = _all_goals(contract)
         self.found: list[_Place] = []
         self.queue: list[tuple[int, int, _Place]] = []
@@ -164,7 +170,8 @@ class _Search:
             self.open -= fresh
             self.found.append(place)
         outcome = place.outcome
-        key = (outcome.state, write_json(outcome.context))
+        matter = [outcome.context.get(name) for name in self.trials.matter]
+        key = (outcome.state, write_json(matter))
         if key in self.seen or place.steps >= MAX_EVENTS:
             return False
         self.seen.add(key)
@@ -172,6 +179,13 @@ class _Search:
         rank = place.steps + self.crowds[outcome.state] // CROWD
         heappush(self.queue, (rank, len(self.seen), place))
         return True
+
+    def widen(self) -> None:
+        """Begin again with payloads that may bring anything for later."""
+        self.trials = prepare_trials(self.contract)
+        self.queue.clear()
+        self.seen.clear()
+        self.crowds.clear()
 
     def run(self, limit: int) -> None:
         """Go on from the nearest places until everything is reached or the limit is."""
@@ -209,11 +223,15 @@ def _search(contract: Contract, limit: int) -> list[_Place]:
     firsts = first_contexts(search.trials)
     for given in firsts[:1]:
         search.begin(given)
-    search.run(limit)
-    if search.open and firsts[1:]:
-        for given in firsts[1:]:
+    search.run(limit // 3)
+    for given in firsts[1:]:
+        search.begin(given)
+    search.run(limit // 3)
+    if search.open and contract.merge:
+        search.widen()
+        for given in firsts:
             search.begin(given)
-        search.run(limit)
+        search.run(limit // 3)
     return search.found
 
 

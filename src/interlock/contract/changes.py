@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from interlock.contract.expr import all_of, conjuncts, write_expression
 from interlock.contract.model import rows_by_event
-from interlock.contract.values import format_duration, shown
+from interlock.contract.values import as_plain, format_duration, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from interlock.contract.model import Contract, Effect, Hook, Row, Rule, State, Timer
+    from interlock.contract.model import Argument, Contract, Effect, Hook, Row, Rule, State, Timer
 
 Kind = Literal["compatible", "needs a map", "breaking"]
 
@@ -131,7 +131,7 @@ def _told_row(before: Row, after: Row) -> str:
     if before.to != after.to:
         parts.append(f"leads to {_target(after)} instead of {_target(before)}")
     if _guard(before) != _guard(after):
-        parts.append(f"is taken when {_guard(after)}, before when {_guard(before)}")
+        parts.append(f"is taken {_guard(after)}, before {_guard(before)}")
     for verb, one, other in (
         ("sets", _updates(before), _updates(after)),
         ("asks for", _effects(before), _effects(after)),
@@ -146,9 +146,8 @@ def _told_row(before: Row, after: Row) -> str:
 
 def write_row(row: Row) -> str:
     """Return a row as text, complete enough to tell whether two do the same."""
-    parts = [f"-> {_target(row)}"]
+    parts = [f"-> {_target(row)}", *([] if row.when is None else [_guard(row)])]
     for word, text in (
-        ("when", "" if row.when is None else _guard(row)),
         ("set", _updates(row)),
         ("do", _effects(row)),
         ("note", _notes(row)),
@@ -165,7 +164,7 @@ def _target(row: Row) -> str:
 
 def _guard(row: Row) -> str:
     guard = all_of(conjuncts(row.when))
-    return "nothing else is" if guard is None else write_expression(guard)
+    return "in any case" if guard is None else f"when {write_expression(guard)}"
 
 
 def _updates(row: Row) -> str:
@@ -187,8 +186,7 @@ def _flags(row: Row) -> str:
 
 def write_effect(effect: Effect) -> str:
     """Return an effect as text, with its payload and what its result raises."""
-    arguments = ", ".join(f"{one.name}: {write_expression(one.value)}" for one in effect.arguments)
-    parts = [f"{effect.intent}({arguments})"]
+    parts = [f"{effect.intent}({_arguments(effect.arguments)})"]
     parts += [f"done {effect.done}"] if effect.done else []
     parts += [f"failed {effect.failed}"] if effect.failed else []
     if effect.retry is not None:
@@ -200,8 +198,13 @@ def write_effect(effect: Effect) -> str:
     return " ".join(parts)
 
 
+def _arguments(arguments: Iterable[Argument]) -> str:
+    return ", ".join(f"{one.name}: {write_expression(one.value)}" for one in arguments)
+
+
 def _write_timer(timer: Timer) -> str:
-    words = [format_duration(timer.after), "for", timer.event or "a notice"]
+    payload = f"({_arguments(timer.arguments)})" if timer.arguments else ""
+    words = [format_duration(timer.after), "for", (timer.event or "a notice") + payload]
     words += ["repeatedly"] if timer.repeat else []
     words += ["once"] if timer.once else []
     return " ".join(words)
@@ -213,7 +216,7 @@ def _write_hook(hook: Hook) -> str:
     for name in hook.__struct_fields__:
         value: object = getattr(hook, name)
         if name not in said_apart and value not in (None, False, "enter", "all", 0):
-            parts.append(f"{name}={value}")
+            parts.append(f"{name}={as_plain(value)}")
     return " ".join(parts)
 
 

@@ -20,9 +20,9 @@ from interlock.contract.changes import (
     compatible,
     needs_map,
 )
+from interlock.contract.data import is_required
 from interlock.contract.declare import write_declaration
 from interlock.contract.model import rows_by_event
-from interlock.contract.tables import is_required
 from interlock.contract.values import Bound, Type, shown, write_type
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ from interlock.contract.scope import (
     presence,
     type_of,
 )
-from interlock.contract.values import BOOL, INT, JSON, NULL, NUMBERS, Type, write_type
+from interlock.contract.values import BOOL, INT, JSON, NULL, NUMBERS, Type, name_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def compile_condition(expr: Expr, scope: Scope) -> Run:
     if type_.kind == "bool":
         return (lambda c, e: run(c, e) is True) if type_.nullable else run
     if type_.kind not in {"json", "null"}:
-        _refuse(expr, f"a condition must be true or false, not {write_type(type_)}")
+        _refuse(expr, f"a condition must be true or false, not {name_type(type_)}")
 
     def holds(c: Data, e: Data) -> bool:
         value = run(c, e)
@@ -115,7 +115,7 @@ def _field(expr: Name | EventField, scope: Scope) -> Typed:
     else:
         known, is_open, what = scope.event, scope.open_event, "the event"
     if name not in known and not is_open:
-        near = did_you_mean(name, known)
+        near = did_you_mean(name, known) or f"a text needs quotes of its own: \"'{name}'\""
         _refuse(expr, f"no field {name!r} in {what}", near)
     type_ = known.get(name, JSON)
     if type_.nullable and type_.kind != "json" and bare_field(expr) in scope.present:
@@ -162,7 +162,7 @@ def _choice(expr: Choice, scope: Scope) -> Typed:
     yes, no = compile_expression(expr.then, inner), compile_expression(expr.otherwise, scope)
     type_ = common_type(yes.type, no.type)
     if type_ is None:
-        _refuse(expr, f"{write_type(yes.type)} or {write_type(no.type)}: the two do not fit")
+        _refuse(expr, f"{name_type(yes.type)} or {name_type(no.type)}: the two do not fit")
     return Typed(type_, lambda c, e: yes.run(c, e) if test(c, e) else no.run(c, e))
 
 
@@ -182,7 +182,7 @@ def _call(expr: Call, scope: Scope) -> Typed:
             typed = compile_expression(first, scope)
             type_, measured = typed.type, typed.run
             if type_.kind not in {"str", "list", "json"}:
-                _refuse(expr, f"len needs a str or a list, not {write_type(type_)}")
+                _refuse(expr, f"len needs a str or a list, not {name_type(type_)}")
             return Typed(Type("int", type_.nullable), lambda c, e: length_of(measured(c, e)))
 
 
@@ -197,7 +197,7 @@ def _round(expr: Call, scope: Scope) -> Typed:
     ):
         _refuse(expr, f"round needs a number of places from 0 to {MAX_PLACES} written out")
     if type_.kind not in {*NUMBERS, "json"}:
-        _refuse(expr, f"round needs a number, not {write_type(type_)}")
+        _refuse(expr, f"round needs a number, not {name_type(type_)}")
     unit = Decimal(1).scaleb(-places.value)
 
     def rounded(c: Data, e: Data) -> Decimal | None:
@@ -220,7 +220,7 @@ def _matches(expr: Call, scope: Scope) -> Typed:
     typed = compile_expression(first, scope)
     type_, run = typed.type, typed.run
     if type_.kind not in {"str", "enum", "json"}:
-        _refuse(expr, f"matches needs a str, not {write_type(type_)}")
+        _refuse(expr, f"matches needs a str, not {name_type(type_)}")
 
     def matches(c: Data, e: Data) -> bool:
         value = run(c, e)
@@ -313,13 +313,13 @@ def _check_comparable(expr: Compare, left: Type, right: Type) -> None:
         if not any(kinds <= {*group, "json"} for group in orderable):
             _refuse(
                 expr,
-                f"{write_type(left)} {expr.op} {write_type(right)}: no order between them",
+                f"{name_type(left)} {expr.op} {name_type(right)}: no order between them",
                 "order is known for numbers, times and durations",
             )
         return
     alike = "json" in kinds or kinds <= set(NUMBERS) or kinds <= {"str", "enum"} or len(kinds) == 1
     if not alike:
-        _refuse(expr, f"{write_type(left)} {expr.op} {write_type(right)}: never equal")
+        _refuse(expr, f"{name_type(left)} {expr.op} {name_type(right)}: never equal")
     for side, other in ((left, expr.right), (right, expr.left)):
         if side.kind == "enum" and isinstance(other, Const) and other.value not in side.members:
             _refuse(
@@ -331,7 +331,7 @@ def _check_comparable(expr: Compare, left: Type, right: Type) -> None:
 
 def _membership(expr: Compare, left: Typed, right: Typed) -> Typed:
     if right.type.kind not in {"list", "json"}:
-        _refuse(expr, f"`in` needs a list, not {write_type(right.type)}")
+        _refuse(expr, f"`in` needs a list, not {name_type(right.type)}")
     if left.type.kind == "list":
         _refuse(expr, "`in` needs a single value on its left")
     if left.type.kind == "enum" and isinstance(expr.right, Items):
@@ -360,7 +360,7 @@ def _arithmetic(expr: Arithmetic, scope: Scope) -> Typed:
         return Typed(JSON, _nullsafe(untyped_operator(expr.op), left.run, right.run))
     result = arithmetic_type(expr.op, left.type, right.type)
     if result is None:
-        _refuse(expr, f"{write_type(left.type)} {expr.op} {write_type(right.type)} has no meaning")
+        _refuse(expr, f"{name_type(left.type)} {expr.op} {name_type(right.type)} has no meaning")
     work: Callable[[Any, Any], Any]
     if result.kind == "decimal":
         work = NUMERIC[expr.op]

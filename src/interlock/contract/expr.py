@@ -235,6 +235,14 @@ def names_in(expr: Expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *inner)))
 
 
+def needed_names(expr: Expr) -> tuple[str, ...]:
+    """Return the context fields a condition needs: those it reads otherwise than by `exists`."""
+    if isinstance(expr, Call) and expr.function == "exists":
+        return ()
+    own = (expr.name,) if isinstance(expr, Name) else ()
+    return (*own, *(name for child in children(expr) for name in needed_names(child)))
+
+
 def event_fields_in(expr: Expr) -> tuple[str, ...]:
     """Return the event fields a tree reads, each once, in their order."""
     own = (expr.name,) if isinstance(expr, EventField) else ()

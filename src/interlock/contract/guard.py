@@ -344,10 +344,7 @@ def _build(field: Name, op: _Token, operand: Const | Items) -> Expr:
 
 def evaluate_guard(expr: Expr, context: Mapping[str, object]) -> bool | GuardError:
     """Tell whether a guard holds for a context of untyped JSON data, or why that has no answer."""
-    try:
-        data = cast("dict[str, object]", read_json(context))
-    except Mismatch as reason:
-        return GuardError("VALIDATION_ERROR", f"the context holds what is not data: {reason}")
+    data = {name: _exact(context[name]) for name in names_in(expr) if name in context}
     try:
         return bool(compile_condition(expr, _ANY_CONTEXT)(data, {}))
     except TypeClash as reason:
@@ -357,6 +354,11 @@ def evaluate_guard(expr: Expr, context: Mapping[str, object]) -> bool | GuardErr
         return GuardError("GUARD_EVALUATION_ERROR", reason.message, reason.hint, reason.at)
     except ArithmeticError as reason:
         return GuardError("EVALUATION_ERROR", f"the expression has no value: {reason}")
+
+
+def _exact(value: object) -> object:
+    """Return a field with its number exact; how large it is does not matter to a guard."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def answer(request: object) -> dict[str, object]:

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from interlock.contract.declare import write_declaration
-from interlock.contract.expr import Expr, all_of, conjuncts, write_expression
+from interlock.contract.expr import Const, Expr, all_of, conjuncts, write_expression
 from interlock.contract.problem import NOWHERE, Mark
-from interlock.contract.values import Type, as_plain, is_list, is_object
+from interlock.contract.values import Type, as_plain, decode_json, is_list, is_object
 
 if TYPE_CHECKING:
     from interlock.contract.tables import Tables
@@ -265,7 +265,7 @@ def all_rows(contract: Contract) -> tuple[Row, ...]:
 def rows_by_event(contract: Contract, state: State) -> dict[str, tuple[Row, ...]]:
     """Return the rows a state tries for each event, in the order they are tried."""
     found: dict[str, list[Row]] = {}
-    wild = () if state.end else contract.any
+    wild = () if state.end else (row for row in contract.any if row.event not in state.ignore)
     for row in (*state.rows, *wild):
         found.setdefault(str(row.event), []).append(row)
     return {
@@ -293,7 +293,7 @@ def _essence(contract: Contract) -> dict[str, object]:
 def _reduce(value: object) -> object:
     match value:
         case Param(code=code, data=data):
-            return [code, msgspec.json.decode(data)]
+            return [code, as_plain(decode_json(data))]
         case Field():
             return [value.name, write_declaration(value.type, value.default)]
         case Row():
@@ -304,7 +304,10 @@ def _reduce(value: object) -> object:
             return text
         case Update(field=name, value=expr) | Argument(name=name, value=expr):
             return [name, write_expression(expr)]
-        case Event() | Effect() | Timer() | Hook() | Rule() | Retry():
+        case Effect():
+            told = [one for one in value.arguments if not _is_message(one)]
+            return _reduce_fields(value, apart=_TEXTS | {"arguments"}) | {"with": _reduce(tuple(told))}
+        case Event() | Timer() | Hook() | Rule() | Retry():
             return _reduce_fields(value, apart=_TEXTS)
         case Struct():
             return write_expression(cast("Expr", value))
@@ -314,6 +317,12 @@ def _reduce(value: object) -> object:
             return [_reduce(item) for item in value]
         case _:
             return as_plain(value)
+
+
+def _is_message(argument: Argument) -> bool:
+    """Tell whether a field of an intent's payload is a text for people."""
+    constant = isinstance(argument.value, Const) and isinstance(argument.value.value, str)
+    return constant and argument.name == "message"
 
 
 def _reduce_fields(record: Struct, apart: set[str]) -> dict[str, object]:

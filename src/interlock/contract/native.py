@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec import UNSET
+
 from interlock.contract import keys
 from interlock.contract.counters import Counter, apply_counters
 from interlock.contract.model import (
@@ -29,7 +32,7 @@ from interlock.contract.parts import (
     read_rule,
     read_timers,
 )
-from interlock.contract.problem import NOWHERE, Mark
+from interlock.contract.problem import NOWHERE, Mark, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +59,7 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
     if name is None and "contract" not in top:
         reading.report("bad_value", "the contract has no name", at=root, hint="contract: NAME")
     context, is_open = _read_fields(top.get("context"), reading, "context")
+    context = {name: null_until_set(field) for name, field in context.items()}
     states = {
         state_name: _read_state(state_name, node, reading, top["states"].keys)
         for state_name, node in reading.mapping(top.get("states"), None, "states").items()
@@ -91,7 +95,19 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
         mark=root.mark,
         **flags,
     )
-    return apply_counters(contract, _read_counters(top.get("counters"), reading))
+    _hint_at_events(contract, reading)
+    return apply_counters(contract, _read_counters(top.get("counters"), contract, reading))
+
+
+def _hint_at_events(contract: Contract, reading: Reading) -> None:
+    """Tell where a key of a state was probably meant as the event of that name."""
+    for index, found in enumerate(reading.problems):
+        key = found.where.split(".")[2:3]
+        if found.where.startswith("states.") and set(key) & keys.STATE.keys() & set(
+            contract.events
+        ):
+            hint = f"`{key[0]}` is a key of a state; for the event write `on: {{{key[0]}: ...}}`"
+            reading.problems[index] = msgspec.structs.replace(found, hint=hint)
 
 
 def _read_version(node: Node | None, reading: Reading) -> str:
@@ -119,6 +135,14 @@ def _read_fields(node: Node | None, reading: Reading, where: str) -> tuple[dict[
         elif field := reading.field(name, value, f"{where}.{name}"):
             fields[name] = field
     return fields, is_open
+
+
+def null_until_set(field: Field) -> Field:
+    """Let a context field without a default be null until it is set."""
+    if field.default is not UNSET:
+        return field
+    nullable = msgspec.structs.replace(field.type, nullable=True)
+    return msgspec.structs.replace(field, type=nullable, default=None)
 
 
 def _read_events(top: Mapping[str, Node], reading: Reading) -> dict[str, Event]:
@@ -206,18 +230,25 @@ def _read_always(node: Node | None, reading: Reading, where: str) -> tuple[Row, 
     return read_rows(Node(value={"always": node}, mark=node.mark), reading, where, always=True)
 
 
-def _read_counters(node: Node | None, reading: Reading) -> tuple[Counter, ...]:
+def _read_counters(node: Node | None, contract: Contract, reading: Reading) -> tuple[Counter, ...]:
     found: list[Counter] = []
     for name, value in reading.mapping(node, None, "counters").items():
         where = f"counters.{name}"
         entries = reading.mapping(value, keys.COUNTER, where)
         limit = entries.get("max")
+        up = reading.names(entries.get("up"), where)
+        reset = reading.names(entries.get("reset"), where)
+        for event in (*up, *reset):
+            if event not in contract.events:
+                hint = did_you_mean(event, contract.events)
+                told = f"the contract lists no event {event!r}"
+                reading.report("unknown_event", told, at=value, where=where, hint=hint)
         found.append(
             Counter(
                 field=name,
                 limit=None if limit is None else reading.number(limit, where),
-                up=reading.names(entries.get("up"), where),
-                reset=reading.names(entries.get("reset"), where),
+                up=up,
+                reset=reset,
                 mark=value.mark,
             )
         )

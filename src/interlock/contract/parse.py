@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from interlock.contract.expr import (
     FUNCTIONS,
@@ -26,7 +26,10 @@ from interlock.contract.expr import (
     Not,
     children,
 )
-from interlock.contract.values import parse_duration
+from interlock.contract.values import Mismatch, parse_duration
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 MAX_LENGTH = 4_000
 MAX_DEPTH = 40
@@ -44,7 +47,7 @@ _TOKEN = re.compile(
     | (?P<op>==|!=|<=|>=|//|[<>+\-*/%()\[\],.])
     | (?P<end>$)
     )""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _HINTS = {
     "&": "write `and`",
@@ -197,7 +200,7 @@ class _Parser:
                     Decimal(token.text) if "." in token.text else int(token.text), token.at
                 )
             case "duration":
-                return Const(parse_duration(token.text), token.at)
+                return Const(_duration(token), token.at)
             case "string":
                 return Const(_unquote(token.text), token.at)
             case "name":
@@ -255,6 +258,13 @@ class _Parser:
                     break
             items.append(self.choice())
         return tuple(items)
+
+
+def _duration(token: _Token) -> timedelta:
+    try:
+        return parse_duration(token.text)
+    except Mismatch as reason:  # longer than any duration can be
+        raise Malformed(str(reason), at=token.at) from None
 
 
 def _spelling(word: str) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from interlock.contract.native import read_native
-from interlock.contract.node import Node
 from interlock.contract.problem import Problem, problem
 from interlock.contract.reading import Reading
 from interlock.contract.source import MAX_BYTES, read_source
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract
+    from interlock.contract.node import Node
 
 BUNDLED = Path(__file__).resolve().parent.parent / "contracts"
+POLICY = "policy"
 FSM_PLACES = ("fsm_subcontract", "state_machine", "state_transitions", "fsm")
 ROUTING_KEYS = {"handler_routing", "consumed_events", "published_events", "execution_mode"}
 
@@ -32,6 +35,7 @@ class Read(NamedTuple):
     contract: Contract | None
     problems: list[Problem]
     source: Source
+    policy: Source | None = None
 
 
 def bundled() -> list[str]:
@@ -50,15 +54,19 @@ def find_source(path_or_text: str | bytes | Path) -> Source | Problem:
         path = Path(name)
         if not path.is_file():
             packed = BUNDLED / f"{name}.yaml"
-            path = packed if name.replace("_", "").replace("-", "").replace(
-                ".", "").isalnum() and packed.is_file() else path
+            path = (
+                packed
+                if name.replace("_", "").replace("-", "").replace(".", "").isalnum()
+                and packed.is_file()
+                else path
+            )
         with path.open("rb") as file:
             return Source(file.read(MAX_BYTES + 1), name)
     except (OSError, ValueError) as reason:
         if isinstance(path_or_text, str) and (":" in name or name.lstrip().startswith("{")):
             return Source(name, "text")
         cause = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
-        return problem("syntax", f"cannot read {name[:200]}: {cause}")
+        return problem("unreadable", f"cannot read {name[:200]!r}: {cause}")
 
 
 def read_contract(source: Source, *, policy: Source | None = None) -> Read:
@@ -67,14 +75,17 @@ def read_contract(source: Source, *, policy: Source | None = None) -> Read:
     reading = Reading()
     reading.problems += problems
     contract = None if root is None else _read_root(root, reading, policy)
-    return Read(contract, reading.problems, source)
+    return Read(contract, reading.problems, source, policy)
 
 
 def _read_root(root: Node, reading: Reading, policy: Source | None) -> Contract | None:
     if not isinstance(root.value, dict):
         reading.wrong(root, "a contract: a mapping of keys and values", "")
         return None
-    match form_of(root.value):
+    form = form_of(root.value)
+    if policy is not None and form != "workflow":
+        reading.report("bad_value", "only a workflow definition goes with a policy", at=root)
+    match form:
         case "fsm":
             from interlock.contract.fsm import read_fsm  # only for this form
 
@@ -99,7 +110,7 @@ def _read_policy(policy: Source | None, reading: Reading) -> Node | None:
     if policy is None:
         return None
     root, problems = read_source(policy.text)
-    reading.problems += problems
+    reading.problems += [msgspec.structs.replace(found, where=POLICY) for found in problems]
     return root
 
 

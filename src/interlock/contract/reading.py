@@ -11,7 +11,7 @@ from interlock.contract.model import Field, Update
 from interlock.contract.node import Node, plain
 from interlock.contract.parse import parse_expression
 from interlock.contract.problem import NOWHERE, Mark, Problem, Severity, did_you_mean, problem
-from interlock.contract.values import Mismatch, parse_duration
+from interlock.contract.values import JSON, Mismatch, parse_duration, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -69,9 +69,8 @@ class Reading:
 
     def wrong(self, node: Node, wanted: str, where: str, hint: str = "") -> None:
         """Report a value of the wrong shape."""
-        found = repr(plain(node))
-        found = found if len(found) <= 60 else found[:57] + "..."  # a line's worth
-        self.report("bad_value", f"expected {wanted}, not {found}", at=node, where=where, hint=hint)
+        told = f"expected {wanted}, not {shown(plain(node))}"
+        self.report("bad_value", told, at=node, where=where, hint=hint)
 
     def items(self, node: Node | None, where: str) -> list[Node]:
         """Return a list's items; nothing counts as empty."""
@@ -123,7 +122,8 @@ class Reading:
             return default
         if isinstance(node.value, bool):
             return node.value
-        self.wrong(node, "true or false", where)
+        word = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(str(node.value))
+        self.wrong(node, "true or false", where, f"write `{word}`" if word else "")
         return default
 
     def number(self, node: Node | None, where: str, default: int = 0) -> int:
@@ -187,7 +187,7 @@ class Reading:
         return tuple(found)
 
     def field(self, name: str, node: Node, where: str) -> Field | None:
-        """Return a declared field."""
+        """Return a declared field; one that cannot be read is untyped, so that nothing follows."""
         if not name.isidentifier() or not name.isascii():
             self.report(
                 "bad_value",
@@ -200,12 +200,12 @@ class Reading:
         if not isinstance(node.value, str):
             hint = "quote it, as in 'decimal = 0'" if node.value is not None else ""
             self.wrong(node, "a type, such as `decimal = 0`", where, hint)
-            return None
+            return Field(name=name, type=JSON, default=None, mark=node.mark)
         try:
             type_, default = parse_declaration(node.value)
         except Undeclarable as reason:
             self.report("type_error", str(reason), at=node, where=where)
-            return None
+            return Field(name=name, type=JSON, default=None, mark=node.mark)
         return Field(name=name, type=type_, default=default, mark=node.mark)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from interlock.contract.operators import EXACT
 from interlock.contract.pattern import Unsupported, compile_pattern
 from interlock.contract.values import Bound, Mismatch, Type, reader, write_json
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 MAX_LENGTH = 1_000
 MAX_MEMBERS = 16
 SECOND = timedelta(seconds=1)
+_MICROSECOND = timedelta(microseconds=1)
+_PLACES = Decimal("0.000001")
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
 _CHARACTERS = "aA1 -_.@:/#" + "".join(map(chr, range(33, 127)))
@@ -105,6 +108,42 @@ def near(value: object) -> list[object]:
             return [value, f"not {value}"]
         case _:
             return [value]
+
+
+def measure(value: object) -> Decimal | None:
+    """Return a value's place on the line of numbers; times and durations in microseconds."""
+    match value:
+        case bool():
+            return None
+        case int() | Decimal():
+            return Decimal(value)
+        case timedelta():
+            return Decimal(value // _MICROSECOND)
+        case datetime():
+            return Decimal((value - NEW_YEAR) // _MICROSECOND)
+        case _:
+            return None
+
+
+def crossing(one: tuple[object, Decimal], other: tuple[object, Decimal]) -> list[object]:
+    """Return the values at and around which the line through two points crosses zero."""
+    like = one[0]
+    start, end = measure(like), measure(other[0])
+    if start is None or end is None:
+        return []
+    try:
+        slope = EXACT.divide(EXACT.subtract(other[1], one[1]), EXACT.subtract(end, start))
+        place = EXACT.subtract(start, EXACT.divide(one[1], slope))
+        whole = int(place.to_integral_value(ROUND_FLOOR))
+        match like:
+            case int():
+                return [*near(whole), *near(EXACT.quantize(place, _PLACES).normalize())]
+            case timedelta():
+                return near(whole * _MICROSECOND)
+            case _:
+                return near(NEW_YEAR + whole * _MICROSECOND)
+    except ArithmeticError:
+        return []
 
 
 def of_length(length: object) -> list[object]:

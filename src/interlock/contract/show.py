@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlock.contract.model import all_rows
+from interlock.contract.read import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from interlock.contract.diff import Change
     from interlock.contract.model import Contract
     from interlock.contract.problem import Problem
-    from interlock.contract.read import Source
+    from interlock.contract.read import Read, Source
 
 WIDTH = 110
 _COLORS = {"error": "1;31", "warning": "1;33", "good": "1;32", "place": "1", "faint": "2"}
@@ -23,14 +24,20 @@ def paint(text: str, style: str, *, color: bool) -> str:
     return f"\x1b[{_COLORS[style]}m{text}\x1b[0m" if color else text
 
 
-def show_problems(problems: Sequence[Problem], source: Source, *, color: bool) -> str:
+def show_problems(problems: Sequence[Problem], read: Read, *, color: bool) -> str:
     """Return problems with their places, excerpts and hints."""
-    text = source.text if isinstance(source.text, str) else source.text.decode("utf-8", "replace")
-    lines = text.splitlines()
-    return "\n\n".join(_show(problem, source.name, lines, color=color) for problem in problems)
+    return "\n\n".join(_show(found, _source_of(found, read), color=color) for found in problems)
 
 
-def _show(problem: Problem, name: str, lines: list[str], *, color: bool) -> str:
+def _source_of(found: Problem, read: Read) -> Source:
+    """Return the text a problem is about: the policy's, where there is one, or the contract's."""
+    in_policy = read.policy is not None and found.where.split(".")[0] == POLICY
+    return read.policy if in_policy and read.policy is not None else read.source
+
+
+def _show(problem: Problem, source: Source, *, color: bool) -> str:
+    name, text = source.name, source.text
+    lines = (text if isinstance(text, str) else text.decode("utf-8", "replace")).splitlines()
     place = f"{name}:{problem.line}:{problem.column}" if problem.line else name
     kind = paint(f"{problem.severity}[{problem.code}]", problem.severity, color=color)
     found = [f"{paint(place, 'place', color=color)}: {kind} {problem.message}"]

@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, Struct
 
+from interlock.contract.data import (
+    EMPTY,
+    Context,
+    PayloadReader,
+    as_mapping,
+    is_required,
+    payload_reader,
+    read_named,
+    read_undeclared,
+)
 from interlock.contract.evaluate import compile_condition, compile_expression
 from interlock.contract.expr import (
     Arithmetic,
     Const,
     Expr,
-    Malformed,
     Name,
     conjuncts,
     write_expression,
 )
-from interlock.contract.model import Effect, Field, Row, State, rows_by_event
+from interlock.contract.model import Effect, Row, State, rows_by_event
 from interlock.contract.operators import NoValue, TypeClash, in_words
-from interlock.contract.scope import Run, Scope, presence
+from interlock.contract.scope import Run, Scope, Typed, presence
 from interlock.contract.values import INT, MAX_INT, Mismatch, Type, read_json, reader
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract, Event
 
-PayloadReader = Callable[[object], Mapping[str, Any]]
 Change = Callable[["Context", Mapping[str, Any]], "Context"]
-
-
-def _frozen(*_: object, **__: object) -> NoReturn:
-    raise TypeError("this data is read-only: a step returns new data instead")
-
-
-class Context(dict[str, Any]):
-    """Read-only data of an instance or an intent, every value of its declared type."""
-
-    __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _frozen
-    update = setdefault = pop = popitem = clear = _frozen
-
-    def __hash__(self) -> NoReturn:  # type: ignore[override]
-        """Refuse: the values may be lists."""
-        raise TypeError("unhashable type: 'Context'")
-
-
-EMPTY = Context()
 
 
 class Intent(Struct, frozen=True):
@@ -119,6 +108,7 @@ class Tables(Struct, frozen=True):
     enter: dict[str, tuple[ReadyEffect, ...]]
     readers: dict[str, Callable[[object], object]]
     defaults: dict[str, object]
+    codes: dict[str, str]
 
 
 def scope_of(contract: Contract, event: Event | None = None) -> Scope:
@@ -304,7 +294,7 @@ def _ready_effects(effects: tuple[Effect, ...], scope: Scope) -> tuple[ReadyEffe
     ready: list[ReadyEffect] = []
     for effect in effects:
         arguments = tuple(
-            (argument.name, compile_expression(argument.value, scope).run)
+            (argument.name, _checked(compile_expression(argument.value, scope)))
             for argument in effect.arguments
         )
         constant: Intent | None = None
@@ -315,66 +305,19 @@ def _ready_effects(effects: tuple[Effect, ...], scope: Scope) -> tuple[ReadyEffe
     return tuple(ready)
 
 
-def is_required(field: Field) -> bool:
-    """Tell whether a payload must carry a field."""
-    return field.default is UNSET
-
-
-def payload_reader(event: Event | None) -> PayloadReader | None:
-    """Return the function that reads an event's payload, or nothing where it has no fields."""
-    if event is None or (not event.fields and not event.open):
-        return None
-    fields = tuple((field.name, reader(field.type), field.default) for field in event.fields)
-    known = frozenset(field.name for field in event.fields)
-    is_open = event.open
-
-    def read(payload: object) -> Mapping[str, Any]:
-        data = _as_mapping(payload)
-        values: dict[str, Any] = {}
-        for name, read_field, default in fields:
-            if name in data:
-                values[name] = _read_named(name, read_field, data[name])
-            elif default is UNSET:
-                raise Mismatch(f"the payload lacks {name!r}")
-            else:
-                values[name] = default
-        if len(data) > len(values) or not known.issuperset(data):
-            for name in data:
-                if name not in known:
-                    if not is_open:
-                        raise Mismatch(f"the payload has an undeclared field {str(name)[:60]!r}")
-                    values[name] = _read_named(name, read_undeclared(name), data[name])
-        return values
-
-    return read
-
-
-def read_undeclared(name: str) -> Callable[[object], object]:
-    """Return the reader of a field that is not declared, whose name comes with the data."""
-    if not name.isascii():
-        read_json(name)
-    return read_json
-
-
-def _as_mapping(payload: object) -> Mapping[str, Any]:
-    if payload is None:
-        return EMPTY
-    if isinstance(payload, Mapping) and all(type(key) is str for key in payload):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return payload  # pyright: ignore[reportUnknownVariableType]
-    raise Mismatch("a payload is an object with text keys")
-
-
-def _read_named(name: str, read_field: Callable[[object], object], value: object) -> object:
-    try:
-        return read_field(value)
-    except Mismatch as reason:
-        raise Mismatch(f"{name}: {reason}") from None
+def _checked(typed: Typed) -> Run:
+    """Return the function of a payload's field, refusing a number that cannot be kept."""
+    run = typed.run
+    if typed.type.kind not in {"int", "decimal", "json"}:
+        return run
+    read = reader(Type(typed.type.kind, nullable=True))
+    return lambda c, e: read(run(c, e))
 
 
 def read_context(contract: Contract, data: object) -> Context:
     """Read stored or given data into a context, or raise `Mismatch`."""
     tables = contract.tables
-    given = _as_mapping(data)
+    given = as_mapping(data)
     values: dict[str, Any] = dict(tables.defaults)
     for name, value in given.items():
         read_field = tables.readers.get(name)
@@ -382,16 +325,8 @@ def read_context(contract: Contract, data: object) -> Context:
             if not contract.open:
                 raise Mismatch(f"the context has no field {name[:60]!r}")
             read_field = read_undeclared(name)
-        values[name] = _read_named(name, read_field, value)
+        values[name] = read_named(name, read_field, value)
     if len(values) < len(tables.readers) or not tables.readers.keys() <= values.keys():
         lacking = next(name for name in tables.readers if name not in values)
         raise Mismatch(f"the context lacks {lacking!r}")
     return Context(values)
-
-
-def check_expression(expr: Expr, scope: Scope) -> Type | Malformed:
-    """Return an expression's type, or what is wrong with it."""
-    try:
-        return compile_expression(expr, scope).type
-    except Malformed as reason:
-        return reason

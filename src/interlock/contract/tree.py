@@ -205,11 +205,18 @@ def _take_key(reading: Tree, key: str | None, mark: Mark, *, merges: bool = Fals
         complain(reading, "merge keys are not read", mark, hint)
     elif first := frame.keys.get(key):
         told = f"the key {shorten(key)} stands twice; the first is in line {first.line}"
-        complain(reading, told, mark, "remove or rename one of them")
+        code = "duplicate_state" if _names_states(reading) else "syntax"
+        complain(reading, told, mark, "remove or rename one of them", code=code)
     else:
         frame.key = key
         frame.keys[key] = mark
         reading.nodes += len(key) // _WEIGHT
+
+
+def _names_states(reading: Tree) -> bool:
+    """Tell whether the innermost mapping is the one whose keys are a contract's states."""
+    around = [frame.key for frame in reading.frames[:-1]]
+    return around == ["states"]
 
 
 def _place(reading: Tree, node: Node, *, nodes: int = 1) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct
 
+from interlock.contract.data import is_required
 from interlock.contract.evaluate import compile_expression
 from interlock.contract.expr import (
     Arithmetic,
@@ -30,17 +30,20 @@ from interlock.contract.expr import (
     event_fields_in,
     names_in,
 )
+from interlock.contract.model import all_rows
 from interlock.contract.operators import EXACT, TypeClash
 from interlock.contract.samples import (
     NEW_YEAR,
     SECOND,
+    crossing,
     fitting,
+    measure,
     near,
     of_length,
     texts_matching,
     values_of,
 )
-from interlock.contract.tables import is_required, scope_of
+from interlock.contract.tables import scope_of
 from interlock.contract.values import JSON, Type, write_json
 
 if TYPE_CHECKING:
@@ -55,8 +58,6 @@ ROUNDS = 2
 Data = Mapping[str, Any]
 Payload = dict[str, Any]
 Field = Name | EventField
-_MICROSECOND = timedelta(microseconds=1)
-_PLACES = Decimal("0.000001")
 _NUMBERS = (10, 100, 1_000, 1_000_000, -1)
 
 
@@ -78,25 +79,33 @@ class _Slot(NamedTuple):
 
 
 class Trials(Struct, frozen=True):
-    """A contract's conditions, seen from the fields that decide them."""
+    """A contract's conditions, seen from the fields that decide them.
+
+    Contexts that are equal in the fields of `matter` are answered alike.
+    """
 
     slots: dict[str, tuple[_Slot, ...]]
     given: tuple[_Slot, ...]
+    matter: tuple[str, ...]
     defaults: dict[str, Any]
     known: dict[tuple[str, ...], list[Payload | None]]
 
 
-def prepare_trials(contract: Contract) -> Trials:
-    """Read the conditions of every row of a contract."""
-    states = contract.states.values()
-    own = [row for state in states for row in (*state.rows, *state.always)]
-    rows = [*own, *contract.any]
+def prepare_trials(contract: Contract, *, wide: bool = True) -> Trials:
+    """Read the conditions of every row of a contract.
+
+    Narrow trials leave out what a merged payload may bring for later events only.
+    """
+    rows = list(all_rows(contract))
     later = _through_updates(rows)
     slots = {
-        name: _event_slots(contract, event, [row for row in rows if row.event == name], later)
+        name: _event_slots(
+            contract, event, [row for row in rows if row.event == name], later, wide=wide
+        )
         for name, event in contract.events.items()
     }
-    return Trials(slots, _given_slots(contract, rows, later), contract.tables.defaults, {})
+    given = _given_slots(contract, rows, later)
+    return Trials(slots, given, _names_that_matter(contract, rows), contract.tables.defaults, {})
 
 
 def payloads(trials: Trials, event: str, context: Data) -> list[Payload | None]:
@@ -138,6 +147,18 @@ def _through_updates(rows: list[Row]) -> list[Expr]:
     return list(found)
 
 
+def _names_that_matter(contract: Contract, rows: list[Row]) -> tuple[str, ...]:
+    """Return the context fields that decide how events are answered, be it by a computation."""
+    exprs = [row.when for row in rows if row.when is not None]
+    exprs += [update.value for row in rows for update in row.updates]
+    effects = [effect for row in rows for effect in row.effects]
+    for state in contract.states.values():
+        effects += (*state.enter, *state.exit)
+    computed = [argument.value for effect in effects for argument in effect.arguments]
+    exprs += [value for value in computed if not isinstance(value, Name)]
+    return tuple(dict.fromkeys(name for expr in exprs for name in names_in(expr)))
+
+
 def _before(condition: Expr, row: Row) -> Expr:
     """Return what must hold before a row's updates for a condition to hold after them."""
     return _substitute(condition, {update.field: update.value for update in row.updates})
@@ -164,12 +185,12 @@ def _substitute(expr: Expr, new: Mapping[str, Expr]) -> Expr:
 
 
 def _event_slots(
-    contract: Contract, event: Event, rows: list[Row], later: list[Expr]
+    contract: Contract, event: Event, rows: list[Row], later: list[Expr], *, wide: bool
 ) -> tuple[_Slot, ...]:
     scope = scope_of(contract, event)
     now = [atom for row in rows for atom in _atoms(row.when)]
     own = dict.fromkeys([*now, *(_before(atom, row) for row in rows for atom in later)])
-    merged = dict.fromkeys([*now, *later]) if contract.merge else {}
+    merged = dict.fromkeys([*now, *(later if wide else ())]) if contract.merge else {}
     types = {field.name: field.type for field in event.fields}
     optional = {field.name for field in event.fields if not is_required(field)}
     if event.open:
@@ -271,7 +292,7 @@ def _meeting(
 
     def height(c: Data, e: Data, probe: object) -> Decimal | None:
         placed = _put(field, probe, c, e)
-        found = [_measure(value) for side in sides for value in _value(side, *placed)]
+        found = [measure(value) for side in sides for value in _value(side, *placed)]
         match found:
             case [Decimal() as one, Decimal() as other]:
                 return EXACT.subtract(one, other)
@@ -282,7 +303,7 @@ def _meeting(
         for low, high in ((1, 2), (SECOND, 2 * SECOND), (NEW_YEAR, NEW_YEAR + SECOND)):
             at_low, at_high = height(c, e, low), height(c, e, high)
             if at_low is not None and at_high is not None and at_low != at_high:
-                yield from _crossing((low, at_low), (high, at_high))
+                yield from crossing((low, at_low), (high, at_high))
 
     return suggest
 
@@ -308,42 +329,6 @@ def _value(run: Run, c: Data, e: Data) -> list[Any]:
 def _items(run: Run, c: Data, e: Data) -> list[object]:
     found = _value(run, c, e)
     return list(found[0]) if found and isinstance(found[0], list | tuple) else []  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _measure(value: object) -> Decimal | None:
-    """Return a value's place on the line of numbers; times and durations in microseconds."""
-    match value:
-        case bool():
-            return None
-        case int() | Decimal():
-            return Decimal(value)
-        case timedelta():
-            return Decimal(value // _MICROSECOND)
-        case datetime():
-            return Decimal((value - NEW_YEAR) // _MICROSECOND)
-        case _:
-            return None
-
-
-def _crossing(one: tuple[object, Decimal], other: tuple[object, Decimal]) -> list[object]:
-    """Return the values at and around which the line through two points crosses zero."""
-    like = one[0]
-    start, end = _measure(like), _measure(other[0])
-    if start is None or end is None:
-        return []
-    try:
-        slope = EXACT.divide(EXACT.subtract(other[1], one[1]), EXACT.subtract(end, start))
-        place = EXACT.subtract(start, EXACT.divide(one[1], slope))
-        whole = int(place.to_integral_value(ROUND_FLOOR))
-        match like:
-            case int():
-                return [*near(whole), *near(EXACT.quantize(place, _PLACES).normalize())]
-            case timedelta():
-                return near(whole * _MICROSECOND)
-            case _:
-                return near(NEW_YEAR + whole * _MICROSECOND)
-    except ArithmeticError:
-        return []
 
 
 def _combine(slots: tuple[_Slot, ...], context: Data, base: Data) -> list[Payload]:

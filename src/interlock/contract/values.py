@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Literal, TypeGuard
 
 import msgspec
@@ -67,8 +68,9 @@ _UNITS = {
 _SHORT = re.compile(r"(?:[0-9]{1,12}(?:ms|[smhdw]))+")
 _PART = re.compile(r"([0-9]+)(ms|[smhdw])")
 _ISO = re.compile(
-    r"P(?:([0-9]{1,9})W)?(?:([0-9]{1,9})D)?"
-    r"(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,15})(?:\.([0-9]{1,6}))?S)?)?"
+    r"P(?:N W)?(?:N D)?(?:T(?:N H)?(?:N M)?(?:N S)?)?".replace(
+        "N ", r"([0-9]{1,15}(?:[.,][0-9]{1,9})?)"
+    )
 )
 NUMERAL = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
@@ -81,10 +83,10 @@ def parse_duration(text: str) -> timedelta:
             return sum((int(count) * _UNITS[unit] for count, unit in parts), timedelta())
         match = _ISO.fullmatch(text)
         if match is not None and match.lastindex is not None and not text.endswith("T"):
-            *whole, fraction = (part or "0" for part in match.groups())
-            weeks, days, hours, minutes, seconds = map(int, whole)
-            micros = int(fraction.ljust(6, "0"))
-            return timedelta(days, seconds, micros, 0, minutes, hours, weeks)
+            sizes = (_UNITS[unit] // timedelta(microseconds=1) for unit in "wdhms")
+            counts = (Fraction((part or "0").replace(",", ".")) for part in match.groups())
+            micros = sum(count * size for count, size in zip(counts, sizes, strict=True))
+            return timedelta(microseconds=round(micros))
     except OverflowError:
         pass
     raise Mismatch(f"{text[:40]!r} is not a duration such as 15m, 1h30m or PT15M")
@@ -124,8 +126,10 @@ def shown(value: object) -> str:
             text = repr(str(value[: _LINE + 1]))
         case int() if value.bit_length() > _LINE * 8:
             return "a very large integer"
-        case None | bool() | int() | float() | Decimal() | datetime() | timedelta():
-            text = repr(value)
+        case None | bool() | datetime() | timedelta():
+            text = write_json(value)
+        case int() | float() | Decimal():
+            text = str(value)
         case list() | tuple():
             return "a list"
         case Mapping():
@@ -357,6 +361,11 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 def decode_json(text: str | bytes) -> object:
     """Read JSON text, with the digits of its numbers kept; raises `msgspec.DecodeError`."""
     return _DECODER.decode(text)
+
+
+def name_type(type_: Type) -> str:
+    """Write a type for a message, without its bounds."""
+    return write_type(Type(type_.kind, type_.nullable, type_.members, type_.item))
 
 
 def write_type(type_: Type) -> str:

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from interlock.contract.model import Contract, End, Row, State
 from interlock.contract.node import Node
-from interlock.contract.problem import did_you_mean
 from interlock.contract.workflow_events import read_events
 from interlock.contract.workflow_policy import Part, Policy, read_policy
 from interlock.contract.workflow_terms import (
@@ -21,7 +20,9 @@ from interlock.contract.workflow_terms import (
     find_event,
     find_state,
     fold,
+    nearest,
     need,
+    note_environment,
     read_terms,
     read_timer,
     spellings,
@@ -109,8 +110,9 @@ def _read_definition(root: Node, policy: Node | None, reading: Reading) -> Contr
         reading.report("bad_value", "the definition has no name", at=root, hint="name: NAME")
     states = _read_states(top.get("states"), reading)
     if not states:
-        told = "the definition has no states"
-        reading.report("no_states", told, at=top.get("states", root))
+        if "states" not in top or top["states"].value == []:
+            told = "the definition has no states"
+            reading.report("no_states", told, at=top.get("states", root))
         return None
     events, lexicon = read_events(top, reading)
     lexicon = replace(
@@ -147,9 +149,7 @@ def _read_header(root: Node, reading: Reading) -> Mapping[str, Node]:
         top |= read_terms(header, HEADER, reading, "definition")
     if "name" not in top and "display_name" in top:
         top["name"] = top["display_name"]
-    if place := top.get("environment"):
-        told = "the environment has no effect: it is the namespace an engine is opened with"
-        reading.report("setting_without_effect", told, at=place, severity="warning")
+    note_environment(top, reading, "definition")
     return top
 
 
@@ -252,7 +252,7 @@ def _check_categories(node: Node | None, states: Iterable[_Declared], reading: R
                 f"the category {category[:60]!r} is not listed",
                 at=declared.entries["category"],
                 where=f"states.{declared.state.name}",
-                hint=did_you_mean(category, known),
+                hint=nearest(category, known, reading),
                 severity="warning",
             )
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from interlock.contract.model import Hook, Param, Rule, Timer
 from interlock.contract.node import Node, as_json, plain
-from interlock.contract.problem import did_you_mean
 from interlock.contract.values import Mismatch, parse_time
 from interlock.contract.workflow_terms import (
     COMPLETE,
@@ -27,7 +26,9 @@ from interlock.contract.workflow_terms import (
     find_event,
     find_state,
     fold,
+    nearest,
     need,
+    note_environment,
     read_terms,
     read_timer,
     spellings,
@@ -70,6 +71,7 @@ def read_policy(node: Node, reading: Reading, lexicon: Lexicon | None) -> Policy
     """Read a policy; without the definition's names only its shape is checked."""
     top = read_terms(node, POLICY, reading, "policy")
     reading.text(top.get("policy_name"), "policy.policy_name")
+    note_environment(top, reading, "policy")
     _check_target(top, reading, lexicon)
     params = _read_params(top.get("params"), reading)
     scope = _Scope(reading, lexicon, frozenset(param.code for param in params))
@@ -231,7 +233,7 @@ def _param_codes(node: Node | None, scope: _Scope, where: str) -> tuple[str, ...
         if code in scope.params:
             found.append(code)
         else:
-            hint = did_you_mean(code, list(scope.params))
+            hint = nearest(code, scope.params, reading)
             told = f"there is no parameter set {code[:60]!r}"
             reading.report("unknown_param", told, at=item, where=where, hint=hint)
     return tuple(found)
@@ -302,7 +304,7 @@ def _read_timeouts(
     for index, item in enumerate(reading.items(node, "policy.timeouts")):
         where = f"policy.timeouts[{index}]"
         entries = read_terms(item, TIMEOUT, reading, where)
-        state = find_state(entries.get("state"), lexicon, reading, where)
+        state = find_state(entries.get("state"), lexicon, reading, f"{where}.state")
         need(entries, "state", item, reading, where)
         timer = read_timer(entries, item, reading, lexicon, where)
         if timer is not None and state is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from interlock.contract.reading import NO_KEYS, Reading
 
 STALE = "STATE_STALE"
 MAX_MINUTES = 10**9
+MAX_KNOWN = 200
 _SHOWN = 8
 _TIMED = {"state", "timeout_mode", "timeout_event", "max_retry"}
 
@@ -88,6 +90,8 @@ TRANSITION: dict[str, Term] = {
 
 POLICY: dict[str, Term] = {
     "policy_name": Term("The policy's name; no part of its hash.", ("policyName",)),
+    "version": Term("The policy's own version; no part of its hash.", ("policy_version",)),
+    "environment": Term("Without effect.", ("env", "env_code", "envCode")),
     "for": Term("The definition it is for: `definition` and `version`."),
     "def_name": Term("The same, only the name.", ("defName", "definitionName", "name")),
     "params": Term("Named parameter sets.", ("policies",)),
@@ -209,16 +213,22 @@ def find_event(
         found = lexicon.codes.get(int(value[:20]))
     if found is None:
         kind = "name" if isinstance(value, str) else "code"
-        hint = did_you_mean(str(value), list(lexicon.events.values())) or _codes(lexicon)
+        hint = nearest(str(value), lexicon.events.values(), reading) or _codes(lexicon)
         told = f"no event has the {kind} {str(value)[:60]}"
         reading.report("unknown_event", told, at=node, where=where, hint=hint)
     return found
 
 
+def nearest(word: str, known: Collection[str], reading: Reading) -> str:
+    """Return a hint with the nearest name, as long as there are few names and few problems."""
+    few = len(known) <= MAX_KNOWN and len(reading.problems) < MAX_KNOWN
+    return did_you_mean(word, known) if few else ""
+
+
 def _codes(lexicon: Lexicon) -> str:
-    known = [f"{code} {name}" for code, name in sorted(lexicon.codes.items())]
-    more = ", ..." if len(known) > _SHOWN else ""
-    return f"known codes: {', '.join(known[:_SHOWN])}{more}" if known else ""
+    known = [f"{code} {name}" for code, name in islice(lexicon.codes.items(), _SHOWN)]
+    more = ", ..." if len(lexicon.codes) > _SHOWN else ""
+    return f"known codes: {', '.join(known)}{more}" if known else ""
 
 
 def find_state(
@@ -230,7 +240,7 @@ def find_state(
         return name
     found = lexicon.states.get(fold(name))
     if found is None:
-        hint = did_you_mean(name, list(lexicon.states.values()))
+        hint = nearest(name, lexicon.states.values(), reading)
         told = f"there is no state {name[:60]!r}"
         reading.report("unknown_state", told, at=node, where=where, hint=hint)
     return found
@@ -238,8 +248,15 @@ def find_state(
 
 def need(entries: Mapping[str, Node], name: str, node: Node, reading: Reading, where: str) -> None:
     """Report a key that must be there, unless something was said about this entry already."""
-    if name not in entries and isinstance(node.value, dict):
+    if name not in entries and (node.value is None or isinstance(node.value, dict)):
         reading.report("bad_value", f"the key {name!r} is missing", at=node, where=where)
+
+
+def note_environment(entries: Mapping[str, Node], reading: Reading, where: str) -> None:
+    """Warn of an environment, which is the engine's affair and not a contract's."""
+    if place := entries.get("environment"):
+        told = "the environment has no effect: it is the namespace an engine is opened with"
+        reading.report("setting_without_effect", told, at=place, where=where, severity="warning")
 
 
 def read_timer(

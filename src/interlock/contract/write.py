@@ -298,13 +298,12 @@ def _say_play(play: Play) -> dict[str, object]:
 
 def _say_data(value: object) -> object:
     """Return data as it is read again: times and durations as text, floats as decimals."""
-    match as_plain(value):
-        case float() as number:
-            return Decimal(repr(number))
-        case list() as items:
-            return [_say_data(item) for item in cast("list[object]", items)]
-        case dict() as entries:
-            found = cast("dict[str, object]", entries)
-            return {name: _say_data(item) for name, item in found.items()}
-        case plain:
-            return plain
+    plain = as_plain(value)
+    if isinstance(plain, float):
+        return Decimal(repr(plain))
+    if isinstance(plain, list):
+        return [_say_data(item) for item in cast("list[object]", plain)]
+    if isinstance(plain, dict):
+        found = cast("dict[str, object]", plain)
+        return {name: _say_data(item) for name, item in found.items()}
+    return plain

@@ -26,7 +26,7 @@ HEAD = 34.0  # the height of a box with nothing but a name
 LOOP = 30.0  # how far an edge to its own source goes out
 ASIDE = 8.0  # from an edge to its label
 _LONGEST_NAME = 40
-_LONGEST_LINE = 44
+_LONGEST_LINE = 52
 _LONGEST_GUARD = 60
 _WIDEST_LABEL = 210.0
 _MOST_LINES = 9
@@ -92,7 +92,7 @@ def _box(
     least: float = 0,
 ) -> Box:
     shown = shorten(name, _LONGEST_NAME)
-    lines = _cut([shorten(line, _LONGEST_LINE) for line in details])
+    lines = _cut(list(dict.fromkeys(shorten(line, _LONGEST_LINE) for line in details)))
     widest = max((measure(line, DETAIL_SIZE) for line in lines), default=0)
     head = measure(shown, NAME_SIZE, bold=True) + (badge_width(badge) + 8 if badge else 0)
     kinds = (name,) if kind is None else (f"{name} ({kind})",)

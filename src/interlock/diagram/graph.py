@@ -226,4 +226,7 @@ def _details(state: State) -> Iterable[str]:
 
 def _stays(rows: tuple[Row, ...], timers: tuple[Timer, ...]) -> tuple[str, ...]:
     labels = (_label(row, timers, details=True) for row in rows if row.to is None)
-    return tuple(f"{write_label(label, longest=1_000)}: stay" for label in dict.fromkeys(labels))
+    return tuple(
+        write_label(Label(f"{label.event}: stay", label.guard, label.after), longest=1_000)
+        for label in dict.fromkeys(labels)
+    )

@@ -211,7 +211,7 @@ def _named(field: Field) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  # a line's worth
+    return text if len(text) <= 60 else text[:57] + "..."  # a line's worth
 
 
 def _constant(expr: Expr) -> object:

@@ -73,7 +73,7 @@ def _known(contract: Contract, *, broken: bool) -> dict[What, set[str]]:
         known["event"] = set(contract.events)
     if contract.params or not broken:
         known["param"] = {param.code for param in contract.params}
-    if not broken and not contract.open:
+    if not contract.open:
         known["field"] = set(contract.context)
     return known
 

@@ -14,15 +14,33 @@ from interlock.contract.problem import Problem, Severity, problem
 from interlock.contract.tables import scope_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MAX_COMPARED = 32
+
+
+class Tried(NamedTuple):
+    """A row with its place, its guard as texts, and what it does as texts."""
+
+    placed: Placed
+    guard: frozenset[str]
+    outcome: tuple[object, ...]
+
+    @property
+    def row(self) -> Row:
+        """The row itself."""
+        return self.placed.row
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What decides which row goes first, before the order in which they are written."""
+        return self.placed.state is None, 0 if self.placed.always else self.row.priority
 
 
 class Group(NamedTuple):
     """The rows tried one after another for an event, and those of them that are judged here."""
 
-    rows: Sequence[Placed]
+    rows: Sequence[Tried]
     judged: Sequence[int]
     event: Event | None
     name: str
@@ -30,47 +48,62 @@ class Group(NamedTuple):
 
 
 def check_rows(
-    contract: Contract, rows: tuple[Placed, ...], graph: Graph | None, *, warn: bool
+    contract: Contract,
+    rows: tuple[Placed, ...],
+    graph: Graph | None,
+    *,
+    faulty: Collection[str] = (),
+    warn: bool,
 ) -> Iterator[Problem]:
-    """Report rows that contradict or hide one another, and data that no row is for."""
+    """Report rows that contradict or hide one another, and data that no row is for.
+
+    Rows beside a guard that is itself `faulty` are not judged.
+    """
     effort = Effort()
     for group in _groups(contract, rows, graph):
+        if any(f"{tried.placed.where}.when" in faulty for tried in group.rows):
+            continue
         frame = Frame(scope_of(contract, group.event), effort)
-        for position in group.judged:
-            yield from _check_row(group, position, frame, warn=warn)
-        if warn and group.event is not None and group.judged:
+        if len(group.rows) > 1:
+            yield from _compare(group, frame, warn=warn)
+        if warn and group.event is not None and group.judged and effort.left >= 0:
             yield from _check_cover(group, frame)
+    if effort.left < 0:
+        message = "so many guards that not all of them were compared with one another"
+        yield problem("too_large", message, mark=contract.mark, severity="warning")
 
 
 def _groups(contract: Contract, rows: tuple[Placed, ...], graph: Graph | None) -> Iterator[Group]:
-    wild: dict[str, list[Placed]] = {}
-    own: dict[str, dict[str | None, list[Placed]]] = {}
+    wild: dict[str, list[Tried]] = {}
+    own: dict[str, dict[str | None, list[Tried]]] = {}
     for placed in rows:
         name = None if placed.always else str(placed.row.event)
+        row = placed.row
+        tried = Tried(placed, frozenset(map(write_expression, conjuncts(row.when))), _outcome(row))
         if placed.state is None:
-            wild.setdefault(str(placed.row.event), []).append(placed)
+            wild.setdefault(str(row.event), []).append(tried)
         else:
-            own.setdefault(placed.state.name, {}).setdefault(name, []).append(placed)
+            own.setdefault(placed.state.name, {}).setdefault(name, []).append(tried)
     for state, events in own.items():
         path = path_to(graph, state) if graph else ()
         ended = contract.states[state].end is not None
         for name, found in events.items():
-            beside = [] if ended or name is None else wild.get(name, [])
+            beside = [] if ended or name is None or graph is None else wild.get(name, [])
             yield _group(contract, name, found, beside, path)
     for name, found in wild.items():
         yield _group(contract, name, found, [], _path_to_wild(contract, graph, name, own))
 
 
 def _group(
-    contract: Contract, name: str | None, own: list[Placed], beside: list[Placed], path: Path
+    contract: Contract, name: str | None, own: list[Tried], beside: list[Tried], path: Path
 ) -> Group:
     if name is None:  # `always` rows are tried as they are written, whatever their priority
         return Group(own, range(len(own)), None, "always", path)
-    tried = sorted([*own, *beside], key=lambda placed: -placed.row.priority)
-    mine = {id(placed) for placed in own}
-    judged = [at for at, placed in enumerate(tried) if id(placed) in mine]
+    rows = sorted([*own, *beside], key=lambda tried: -tried.row.priority)
+    mine = {id(tried) for tried in own}
+    judged = [at for at, tried in enumerate(rows) if id(tried) in mine]
     event = contract.events.get(name) or Event(name=name, open=True)
-    return Group(tried, judged, event, name, (*path, name))
+    return Group(rows, judged, event, name, (*path, name))
 
 
 def _path_to_wild(
@@ -86,49 +119,45 @@ def _path_to_wild(
     return ()
 
 
-def _check_row(group: Group, position: int, frame: Frame, *, warn: bool) -> Iterator[Problem]:
-    """Compare a row with those tried before it, and report the gravest fault."""
-    if position == 0:
-        return
-    placed = group.rows[position]
-    before = group.rows[max(0, position - MAX_COMPARED) : position]
-    equals = [one for one in before if _is_equal(one, placed)]
-    twin = next((one for one in equals if _is_same(one.row, placed.row)), None)
-    if twin is not None:
-        if warn:
-            yield _duplicate(group, placed, twin)
-        return
-    clash = next((one for one in equals if _guard(one.row) == _guard(placed.row)), None)
-    if clash is not None:
-        both = "have no guard" if placed.row.when is None else "have the same guard"
-        yield _clash(group, placed, f"it and {shown(clash)} {both}", severity="error")
-    elif warn:
-        yield from _judge(group, placed, before, frame)
+def _compare(group: Group, frame: Frame, *, warn: bool) -> Iterator[Problem]:
+    """Compare each judged row with those tried before it, and report its gravest fault."""
+    first: dict[object, Tried] = {}
+    for position in group.judged:
+        tried = group.rows[position]
+        same = first.setdefault((tried.rank, tried.guard), tried)
+        if same is tried:
+            if warn and frame.effort.left >= 0:
+                before = group.rows[max(0, position - MAX_COMPARED) : position]
+                yield from _judge(group, tried, before, frame)
+        elif same.outcome != tried.outcome:
+            both = "have no guard" if tried.row.when is None else "have the same guard"
+            told = f"it and {shown(same.placed)} {both}"
+            yield _clash(group, tried.placed, told, severity="error")
+        elif warn:
+            yield _duplicate(group, tried.placed, same.placed)
 
 
-def _judge(
-    group: Group, placed: Placed, before: Sequence[Placed], frame: Frame
-) -> Iterator[Problem]:
+def _judge(group: Group, tried: Tried, before: Sequence[Tried], frame: Frame) -> Iterator[Problem]:
     """Report, as a warning, a row that is never taken or may be meant together with another."""
+    placed, row = tried.placed, tried.row
     certain = next((one for one in before if one.row.when is None), None)
     if certain is not None:
-        yield _shadowed(group, placed, f"{shown(certain)} is always taken before it")
+        yield _shadowed(group, placed, f"{shown(certain.placed)} is always taken before it")
         return
-    row = placed.row
-    rivals = [one for one in before if _is_equal(one, placed) and not _is_alike(one.row, row)]
+    rivals = [one for one in before if one.rank == tried.rank and one.outcome != tried.outcome]
     if row.when is None:
         if rivals and not row.otherwise:
-            told = f"it has no guard, so it is also meant where {shown(rivals[-1])} is"
+            told = f"it has no guard, so it is also meant where {shown(rivals[-1].placed)} is"
             yield _clash(group, placed, told, severity="warning")
         return
     guards = [one.row.when for one in before if one.row.when is not None]
-    if together(frame, [row.when], guards) is None:
+    if before and together(frame, [row.when], guards) is None:
         yield _shadowed(group, placed, "wherever its guard holds, one before it holds too")
         return
     found = [(one, both) for one in rivals if (both := together(frame, [one.row.when, row.when]))]
     if found:
         rival, both = next((pair for pair in found if pair[1].sure), found[0])
-        yield _clash(group, placed, _told_of(rival, both), severity="warning")
+        yield _clash(group, placed, _told_of(rival.placed, both), severity="warning")
 
 
 def _told_of(rival: Placed, both: Possible) -> str:
@@ -136,16 +165,6 @@ def _told_of(rival: Placed, both: Possible) -> str:
         return f"it is undecided whether its guard and that of {shown(rival)} can hold together"
     data = f", as for {both.example}" if both.example else ""
     return f"its guard and that of {shown(rival)} can hold together{data}"
-
-
-def _is_equal(one: Placed, other: Placed) -> bool:
-    """Tell whether neither row goes first by its priority or by being the state's own."""
-    same_kind = (one.state is None) == (other.state is None)
-    return same_kind and (one.always or one.row.priority == other.row.priority)
-
-
-def _guard(row: Row) -> frozenset[str]:
-    return frozenset(write_expression(part) for part in conjuncts(row.when))
 
 
 def _outcome(row: Row) -> tuple[object, ...]:
@@ -156,16 +175,6 @@ def _outcome(row: Row) -> tuple[object, ...]:
 def _effect(effect: Effect) -> tuple[object, ...]:
     payload = {one.name: write_expression(one.value) for one in effect.arguments}
     return effect.intent, payload, effect.done, effect.failed
-
-
-def _is_alike(one: Row, other: Row) -> bool:
-    """Tell whether two rows do the same."""
-    return one.to == other.to and _outcome(one) == _outcome(other)
-
-
-def _is_same(one: Row, other: Row) -> bool:
-    """Tell whether two rows do the same under the same condition."""
-    return _is_alike(one, other) and _guard(one) == _guard(other)
 
 
 def _duplicate(group: Group, placed: Placed, other: Placed) -> Problem:
@@ -208,19 +217,15 @@ def _shadowed(group: Group, placed: Placed, reason: str) -> Problem:
 
 def _check_cover(group: Group, frame: Frame) -> Iterator[Problem]:
     """Report data that no row of an event is for."""
-    guards = [placed.row.when for placed in group.rows if placed.row.when is not None]
-    if len(guards) < len(group.rows) or not guards:
+    guards = [tried.row.when for tried in group.rows if tried.row.when is not None]
+    if len(guards) < max(2, len(group.rows)):  # a single guard is there to refuse
         return
     left = together(frame, [], guards) if len(guards) <= MAX_COMPARED else Possible(sure=False)
     if left is None:
         return
-    many = "its guard" if len(guards) == 1 else "none of its guards"
-    if not left.sure:
-        reason = f"it cannot be excluded that {many} {'fails' if len(guards) == 1 else 'holds'}"
-    else:
-        reason = f"{many} {'does not hold' if len(guards) == 1 else 'holds'}"
-        reason += f" for {left.example}" if left.example else ""
-    first = group.rows[group.judged[0]]
+    reason = "none of its guards holds" if left.sure else "it may be that no guard holds"
+    reason += f" for {left.example}" if left.sure and left.example else ""
+    first = group.rows[group.judged[0]].placed
     yield problem(
         "partial_guards",
         f"some data is refused: {reason}",

@@ -136,8 +136,8 @@ def _trap(state: State, graph: Graph) -> Problem:
 
 
 def _check_paths(contract: Contract, graph: Graph) -> Iterator[Problem]:
-    """Report states from which no end can be reached, unless a trap already says so."""
-    ends = {state.name for state in contract.states.values() if state.end is not None}
+    """Report states from which no end can be reached, unless another problem already says so."""
+    ends = {name for name in graph.reached if contract.states[name].end is not None}
     if not ends:
         return
     stops = ends | {s.name for s in contract.states.values() if is_trap(s, graph)}

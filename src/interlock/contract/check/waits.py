@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlock.contract.check.graph import Graph, passes_through, path_to
 from interlock.contract.check.places import Asked, Placed, placed_effects, state_effects
+from interlock.contract.data import is_required
 from interlock.contract.problem import Mark, Problem, problem
-from interlock.contract.tables import is_required
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -141,6 +141,11 @@ def test_events_given_as_arguments_are_played() -> None:
     assert story["trail"] == ["cart", "charging", "cancelled"]
 
 
+def test_events_that_are_piped_in_are_played() -> None:
+    result = run("simulate", "order", "--json", stdin='pay {"amount": 3}\ncancel\n')
+    assert answers(result)[0]["trail"] == ["cart", "charging", "cancelled"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -549,8 +549,8 @@ def test_a_type_error_names_the_field_whatever_it_holds(text: str, value: object
         *(float("inf"), object(), b"x", {1: 2}, "\ud800", [[float("nan")]]),
     ],
 )
-def test_a_context_of_what_is_not_data_is_a_validation_error(value: object) -> None:
-    assert run("a == 1", {"a": 1, "b": value}) == "VALIDATION_ERROR"
+def test_what_a_guard_does_not_read_does_not_matter_to_it(value: object) -> None:
+    assert run("a == 1", {"a": 1, "b": value}) is True
 
 
 def test_an_expression_that_is_no_guard_has_an_answer_too() -> None:
@@ -660,12 +660,8 @@ def test_a_line_is_answered_with_its_numbers_exact(line: str, told: dict[str, ob
     [
         *("", " ", "{", "nonsense", "null", "3", '{"expr": "a < 3"} {}', "[" * 100_000),
         '{"expr": "a < 3", "context": {"a": NaN}}',
-        '{"expr": "a < 3", "context": {"a": 9007199254740993}}',
-        '{"expr": "a < 3", "context": {"a": 18446744073709551616}}',
         '{"expr": "a < 3", "context": {"a": %s}}' % ("9" * 5_000),
-        '{"expr": "a < 3", "context": {"a": 1e400}}',
         '{"expr": "a < 3", "context": {"a": 1e99999999999999999999}}',
-        '{"expr": "a < 3", "context": {"a": %s}}' % ("[" * 40 + "]" * 40),
         '{"expr": "a < 3", "context": {"a": "\ud800"}}',
         b"\xff",
         b'{"expr": "\xff < 3"}',
@@ -942,3 +938,9 @@ def test_any_line_has_one_line_as_its_answer(line: str | bytes) -> None:
 def test_an_answer_has_a_known_code(text: str, context: dict[str, object]) -> None:
     told = answer({"expr": text, "context": context})
     assert told.get("error", SYNTAX) in REFUSALS
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**64, 10**40, Decimal("1e20")])
+def test_a_guard_compares_numbers_however_large(large: int | Decimal) -> None:
+    assert run("a > 3", {"a": large}) is True
+    assert run("a == 3", {"a": large}) is False

@@ -338,9 +338,9 @@ def test_params_are_kept_byte_for_byte() -> None:
     assert (param.code, param.data) == ("P", data.encode())
 
 
-def test_params_without_data_are_empty() -> None:
+def test_params_without_data_are_empty_and_null_stays_null() -> None:
     policy = policy_of(params=[{"code": "A"}, {"code": "B", "data": None}])
-    assert [param.data for param in contract_of(definition(), policy).params] == [b"{}", b"{}"]
+    assert [param.data for param in contract_of(definition(), policy).params] == [b"{}", b"null"]
 
 
 def test_the_older_names_of_policies_are_read() -> None:

@@ -310,7 +310,7 @@ def contracts(draw: st.DrawFn) -> Contract:
     )
 
 
-UNWRITTEN = {"mark", "when_mark", "at", "dialect", "policy"}
+UNWRITTEN = {"places", "mark", "when_mark", "at", "dialect", "policy"}
 
 
 def bare(value: object) -> object:

@@ -18,12 +18,21 @@ import click
 from interlock import bundled, check, load
 from interlock.cli import app
 from interlock.codes import PROBLEMS, REFUSALS
-from interlock.contract import evaluate, keys, parse, pattern, reading, schema, source, tree, values
+from interlock.contract import (
+    evaluate,
+    keys,
+    parse,
+    pattern,
+    reading,
+    schema,
+    scope,
+    source,
+    tree,
+    values,
+)
 from interlock.contract.declare import parse_declaration, write_declaration
-from interlock.contract.evaluate import compile_expression
-from interlock.contract.expr import Malformed, write_expression
+from interlock.contract.expr import write_expression
 from interlock.contract.model import rows_by_event
-from interlock.contract.scope import Scope
 from interlock.diagram import draw
 from interlock.errors import TOLD
 from interlock.machine import MAX_HOPS
@@ -161,14 +170,10 @@ def write_arithmetic() -> str:
     types = {text: parse_declaration(text)[0] for text in TYPES}
     for left, left_type in types.items():
         for right, right_type in types.items():
-            scope = Scope(context={"left": left_type, "right": right_type})
             for op in OPERATORS:
-                try:
-                    result = compile_expression(parse.parse_expression(f"left {op} right"), scope)
-                except Malformed:
-                    continue
-                if "json" not in {left, right}:
-                    found.setdefault((left, right, values.write_type(result.type)), []).append(op)
+                result = scope.arithmetic_type(op, left_type, right_type)
+                if result is not None and "json" not in {left, right}:
+                    found.setdefault((left, right, values.write_type(result)), []).append(op)
     rows = (
         (code(left), " ".join(code(op) for op in ops), code(right), code(result))
         for (left, right, result), ops in found.items()

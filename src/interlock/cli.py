@@ -52,7 +52,7 @@ def main() -> None:
         app()
     except InterlockError as error:
         click.secho(f"interlock: {error}", fg="red", err=True)
-        sys.exit(TOLD[type(error)].exit_code)
+        sys.exit(next(TOLD[kind].exit_code for kind in type(error).__mro__ if kind in TOLD))
 
 
 def _json(value: object) -> str:
@@ -154,7 +154,8 @@ def _report(contract: Contract | None, problems: list[Problem], *, ok: bool) -> 
 @stdin_option
 def guard(*, expression: str | None, context: str | None, stdin: bool) -> None:
     """Parse or evaluate guards of the FSM contract dialect."""
-    from interlock.contract.guard import answer_line
+    from interlock.contract.guard import answer, answer_line
+    from interlock.contract.values import decode_json
 
     if stdin:
         for line in _lines():
@@ -162,9 +163,13 @@ def guard(*, expression: str | None, context: str | None, stdin: bool) -> None:
         return
     if expression is None:
         _fail("give a guard, or --stdin")
-    answer = answer_line(f'{{"expr": {_json(expression)}, "context": {context or "null"}}}')
-    click.echo(answer)
-    sys.exit(1 if '"error"' in answer else 0)
+    try:
+        data = None if context is None else decode_json(context)
+    except ValueError as reason:
+        _fail(f"the context is not JSON: {reason}")
+    answered = answer({"expr": expression, "context": data})
+    click.echo(_json(answered))
+    sys.exit(1 if "error" in answered else 0)
 
 
 @app.command(short_help="Play events through a contract.")
@@ -200,7 +205,8 @@ def simulate(
 
     session = Session(contract, state=state, context=context)
     if events or as_json or not sys.stdin.isatty():
-        session.script(list(events))
+        typed = (line.strip() for line in _lines()) if not events else ()
+        session.script(list(events) or list(typed))
         color = sys.stdout.isatty()
         click.echo(_json(session.result()) if as_json else session.story(color=color))
         sys.exit(CANNOT_READ if session.trouble else 0)

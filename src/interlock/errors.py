@@ -65,7 +65,8 @@ class Told(NamedTuple):
     retry: bool
 
 
-TOLD: dict[type[InterlockError], Told] = {
+TOLD: dict[type[Exception], Told] = {
+    InterlockError: Told(500, 1, retry=False),
     ContractError: Told(422, 1, retry=False),
     NotFound: Told(404, 3, retry=False),
     Conflict: Told(409, 4, retry=False),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from interlock.contract.model import Contract
 
 MAX_HOPS = 16
-PAIR = 2
 
 
 class Event(Struct, frozen=True):
@@ -90,11 +89,11 @@ def step(  # noqa: C901  # the frequent path is one function, since a call costs
     if type(event) is not str:
         name, payload = _read_event(event)
         if not isinstance(name, str):
-            return _unplanned(contract, state, context, name)
+            return _unplanned(contract, state, context, name, payload)
     try:
         plan = contract.tables.plans[state][name]
     except (KeyError, TypeError):
-        return _unplanned(contract, state, context, name)
+        return _unplanned(contract, state, context, name, payload)
     if type(context) is not Context:
         try:
             context = read_context(contract, context)
@@ -153,7 +152,7 @@ def _read_event(event: object) -> tuple[Any, object]:
         return event.name, event.payload
     if is_object(event) and len(event) == 1:
         return next(iter(event.items()))
-    if is_list(event) and len(event) == PAIR:
+    if is_list(event) and len(event) == 2:
         return event[0], event[1]
     return event, None
 
@@ -287,8 +286,14 @@ def _refuse(code: str, message: str, state: object, context: object) -> Refused:
     return Refused(code=code, message=message, state=named, context=kept)
 
 
-def _unplanned(contract: Contract, state: object, context: object, name: object) -> Refused:
-    """Say why there is no row: no such event, no such state, or none in this state."""
+def _unplanned(
+    contract: Contract, state: Any, context: Any, name: object, payload: object
+) -> Outcome:
+    """Step an event named by its code, or say why there is no row for it."""
+    code = name if isinstance(name, str) else str(name) if _is_small(name) else ""
+    coded = contract.tables.codes.get(code)
+    if coded is not None and name not in contract.events:
+        return step(contract, state, context, (coded, payload))
     known = isinstance(name, str) and (name in contract.events or name in contract.internal)
     if not known:
         return _refuse(
@@ -303,6 +308,11 @@ def _unplanned(contract: Contract, state: object, context: object, name: object)
     ended = " (it has ended)" if contract.states[state].end else ""
     message = f"{state}{ended} has no row for {shown(name)}"
     return _refuse("INVALID_TRANSITION", message, state, context)
+
+
+def _is_small(number: object) -> bool:
+    """Tell whether a value is an integer short enough to be a code."""
+    return type(number) is int and number.bit_length() < 64
 
 
 def _none_taken(

@@ -63,7 +63,7 @@ def parse_declaration(text: str) -> tuple[Type, object]:
     """Read `decimal > 0 = 1` into a type and its default, which may be `UNSET`."""
     match = _DECLARATION.fullmatch(text[:2_000])
     if match is None or len(text) > 2_000:  # far beyond any real declaration
-        raise Undeclarable(f"{text[:60]!r} declares no type")
+        raise Undeclarable(f"{text[:60]!r} declares no type{_advice(text)}")
     words = [word.strip() for word in match["types"].split("|")]
     plain = _plain_type([word for word in words if word != "null"])
     bounds = tuple(_parse_bound(found) for found in _BOUND.finditer(match["bounds"]))
@@ -74,6 +74,17 @@ def parse_declaration(text: str) -> tuple[Type, object]:
     else:
         type_ = Type(plain.kind, nullable, plain.members, bounds=bounds)
     return type_, _parse_default(type_, match["default"])
+
+
+def _advice(text: str) -> str:
+    """Say what may be wrong with a text that declares no type."""
+    if re.match(r"\s*(?:duration|time)\s*[<>]", text):
+        return ": times and durations take no limits, guard the rows instead"
+    if "[" in text:
+        return ": a list is written `list of str`"
+    if "?" in text:
+        return ": what may be null is written `str | null`"
+    return ": write `TYPE`, then limits, then `= DEFAULT`, as in `int >= 0 = 1`"
 
 
 def _plain_type(words: list[str]) -> Type:

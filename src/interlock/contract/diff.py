@@ -26,13 +26,14 @@ from interlock.contract.model import rows_by_event
 from interlock.contract.values import Bound, Type, shown, write_type
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from interlock.contract.model import Contract, Effect, Event, Field, Migration, Row, State
 
 __all__ = ["Change", "Kind", "compare", "verdict"]
 
 ALIKE = 0.5
+Traits = set[tuple[str, ...]]
 _GRAVITY: tuple[Kind, ...] = ("compatible", "needs a map", "breaking")
 _SETTINGS = ("merge", "strict", "on_error", "require_consumer", "ack_gate", "keep_refused_first")
 _LISTS = ("owned", "touched", "indexed", "internal")
@@ -110,7 +111,9 @@ def _compare_all_states(
     old: Contract, new: Contract, migration: Migration | None
 ) -> Iterator[Change]:
     mapped = {} if migration is None else migration.states
-    added = _without(new.states, old.states)
+    added, gone = _without(new.states, old.states), _without(old.states, new.states)
+    fresh = {*added, *gone}
+    was, now = _traits(old, gone, fresh), _traits(new, added, fresh)
     for name, before in old.states.items():
         target = mapped.get(name)
         if name in new.states:
@@ -120,42 +123,42 @@ def _compare_all_states(
             yield compatible(f"states.{name}", f"is gone; instances there go on in {target}")
             yield from compare_states(old, new, before, new.states[str(target)], mapped=True)
         else:
-            hint = _map_hint(old, new, before, added)
+            hint = _map_hint(old.version, name, was[name], now)
             yield needs_map(f"states.{name}", "is gone: instances there have nowhere to go", hint)
     for name in added:
         yield compatible(f"states.{name}", "is new")
     yield from compare_rows("any", old.any, new.any)
 
 
-def _map_hint(old: Contract, new: Contract, state: State, added: list[str]) -> str:
+def _map_hint(version: str, name: str, before: Traits, added: Mapping[str, Traits]) -> str:
     """Suggest the added state that does most of what a state did."""
-    fresh = set(added) | (old.states.keys() - new.states.keys())
-    before = _traits(old, state, fresh)
-    likeness: dict[str, float] = {}
-    for name in added:
-        after = _traits(new, new.states[name], fresh)
-        likeness[name] = len(before & after) / max(len(before | after), 1)
-    best = max(likeness, key=lambda name: likeness[name], default="")
+    likeness = {
+        other: len(before & after) / max(len(before | after), 1) for other, after in added.items()
+    }
+    best = max(likeness, key=likeness.__getitem__, default="")
     found = likeness.get(best, 0) >= ALIKE
     target, reason = (best, f"if it is called {best} now") if found else ("...", "say where to go")
-    return f"{reason}: migrate: {{{old.version}: {{states: {{{state.name}: {target}}}}}}}"
+    return f"{reason}: migrate: {{{version}: {{states: {{{name}: {target}}}}}}}"
 
 
-def _traits(contract: Contract, state: State, fresh: set[str]) -> set[tuple[str, ...]]:
-    """Return what a state is known by: its rows, the ways into it, its effects and its end."""
+def _traits(contract: Contract, names: Collection[str], fresh: set[str]) -> dict[str, Traits]:
+    """Return what some states are known by: rows, the ways into them, effects and ends."""
 
     def known(name: str | None) -> str:
         return "?" if name in fresh or name is None else name
 
-    traits: set[tuple[str, ...]] = {("end", str(state.end))}
-    traits |= {("row", event, known(row.to)) for event, row in _rows(contract, state)}
-    traits |= {
-        ("into", known(source.name), event)
-        for source in contract.states.values()
-        for event, row in _rows(contract, source)
-        if row.to == state.name
-    }
-    return traits | {("asks", effect.intent) for effect in (*state.enter, *state.exit)}
+    found: dict[str, Traits] = {name: set() for name in names}
+    for state in contract.states.values() if names else ():
+        for event, row in _rows(contract, state):
+            if state.name in found:
+                found[state.name].add(("row", event, known(row.to)))
+            if row.to in found:
+                found[row.to].add(("into", known(state.name), event))
+    for name, traits in found.items():
+        state = contract.states[name]
+        traits.add(("end", str(state.end)))
+        traits |= {("asks", effect.intent) for effect in (*state.enter, *state.exit)}
+    return found
 
 
 def _rows(contract: Contract, state: State) -> Iterator[tuple[str, Row]]:

@@ -34,7 +34,6 @@ from interlock.contract.operators import (
     number_in,
     same,
     untyped_operator,
-    write_literal_short,
 )
 from interlock.contract.pattern import Unsupported, compile_pattern
 from interlock.contract.problem import did_you_mean
@@ -49,7 +48,7 @@ from interlock.contract.scope import (
     presence,
     type_of,
 )
-from interlock.contract.values import BOOL, INT, JSON, NULL, NUMBERS, Type, name_type
+from interlock.contract.values import BOOL, INT, JSON, NULL, NUMBERS, Type, name_type, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +96,7 @@ def compile_condition(expr: Expr, scope: Scope) -> Run:
         value = run(c, e)
         if value is None or value is True or value is False:
             return value is True
-        raise TypeClash(f"a condition must be true or false, not {write_literal_short(value)}")
+        raise TypeClash(f"a condition must be true or false, not {shown(value)}")
 
     return holds
 
@@ -230,7 +229,7 @@ def _matches(expr: Call, scope: Scope) -> Typed:
             if len(value) > MAX_MATCHED:
                 raise TypeClash(f"matches looks at no more than {MAX_MATCHED} characters")
             return search(value)
-        raise TypeClash(f"matches needs a string, not {write_literal_short(value)}")
+        raise TypeClash(f"matches needs a string, not {shown(value)}")
 
     return Typed(BOOL, matches)
 

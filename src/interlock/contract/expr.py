@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from interlock.contract.values import format_duration, is_list
+from interlock.contract.values import format_duration, is_list, is_object, write_json
 
 
 class Malformed(ValueError):
@@ -194,6 +194,8 @@ def write_literal(value: object) -> str:
     """Return a value as it is written in an expression."""
     if is_list(value):
         return "[" + ", ".join(map(write_literal, value)) + "]"
+    if is_object(value):
+        return write_json(value)
     match value:
         case None:
             return "null"

@@ -237,7 +237,7 @@ def _read_state(node: Node, machine: Machine, reading: Reading, where: str) -> S
             entries.get("entry_actions"), machine, reading, f"{where}.entry_actions"
         ),
         exit=read_actions(entries.get("exit_actions"), machine, reading, f"{where}.exit_actions"),
-        timers=_read_timers(name, entries.get("timeout_ms"), reading),
+        timers=_read_timers(name, entries.get("timeout_ms"), machine, reading),
         end=end,
         kind=kind,
         recoverable=read_optional_flag(entries, "is_recoverable", reading, where),
@@ -304,11 +304,18 @@ def _fits_list(state: State, where: str) -> bool:
             return state.kind in {"error", "terminal"}
 
 
-def _read_timers(name: str, node: Node | None, reading: Reading) -> tuple[Timer, ...]:
-    after = read_milliseconds(node, reading, f"states.{name}.timeout_ms")
+def _read_timers(
+    name: str, node: Node | None, machine: Machine, reading: Reading
+) -> tuple[Timer, ...]:
+    where = f"states.{name}.timeout_ms"
+    after = read_milliseconds(node, reading, where)
     if node is None or after is None:
         return ()
     event = TIMEOUT_EVENTS.get(name, FATAL)
+    if event not in machine.triggers:
+        told = f"no transition has the trigger {event}, so the time-out is only a notice"
+        reading.report("unknown_event", told, at=node, where=where, severity="warning")
+        return (Timer(after=after, notice=f"{name} lasts too long", mark=node.mark),)
     flag = TIMEOUT_FLAGS.get(event)
     arguments = () if flag is None else (Argument(flag, Const(value=False)),)
     return (Timer(after=after, event=event, arguments=arguments, mark=node.mark),)

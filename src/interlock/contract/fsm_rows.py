@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interlock.contract.expr import Const, Expr, Items, all_of
+from interlock.contract.expr import Expr, all_of
 from interlock.contract.fsm_settings import (
     ACTION,
     CONDITION,
@@ -214,18 +214,6 @@ def _read_action(node: Node, machine: Machine, reading: Reading, where: str) -> 
 
 def _read_constants(config: Mapping[str, Node], reading: Reading, where: str) -> Iterator[Argument]:
     for name, node in config.items():
-        value = _read_constant(node, reading, f"{where}.{name}")
+        value = reading.constant(node, f"{where}.{name}")
         if value is not None:
             yield Argument(name, value, node.mark)
-
-
-def _read_constant(node: Node, reading: Reading, where: str) -> Expr | None:
-    match node.value:
-        case dict():
-            reading.wrong(node, "a single value or a list", where)
-            return None
-        case list() as items:
-            parts = (_read_constant(item, reading, where) for item in items)
-            return Items(tuple(part for part in parts if part is not None))
-        case value:
-            return Const(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +26,7 @@ from interlock.contract.operators import TypeClash
 from interlock.contract.pattern import Unsupported, compile_pattern
 from interlock.contract.problem import did_you_mean
 from interlock.contract.scope import Scope
-from interlock.contract.values import Mismatch, read_json, write_json
+from interlock.contract.values import write_json
 
 OPERATORS: Final = (
     "==",

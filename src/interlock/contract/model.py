@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
@@ -242,6 +241,7 @@ class Contract(Struct, frozen=True, kw_only=True, dict=True):
     policy: str = ""
     dialect: str = "native"
     mark: Mark = NOWHERE
+    places: dict[tuple[str, str], Mark] = {}
 
     @cached_property
     def tables(self) -> Tables:
@@ -253,7 +253,19 @@ class Contract(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def hash(self) -> str:
         """Return the SHA-256 of what the machine does, without names of the whole and texts."""
+        import hashlib  # only some callers ask
+
         return hashlib.sha256(msgspec.json.encode(_essence(self), order="sorted")).hexdigest()
+
+
+def place_of(contract: Contract, where: str, name: str, default: Mark) -> Mark:
+    """Return where a name was written: at the place given, or the nearest one around it."""
+    while where:
+        found = contract.places.get((where, name))
+        if found is not None:
+            return found
+        where = where[: max(where.rfind("."), where.rfind("["), 0)]
+    return default
 
 
 def all_rows(contract: Contract) -> tuple[Row, ...]:
@@ -274,7 +286,10 @@ def rows_by_event(contract: Contract, state: State) -> dict[str, tuple[Row, ...]
 
 
 _TEXTS = {"text", "mark", "when_mark", "label", "notice", "otherwise", "priority"}
-_APART = _TEXTS | {"name", "version", "tests", "dialect", "policy", "migrate", "any", "states"}
+_APART = _TEXTS | {
+    *("name", "version", "tests", "dialect", "policy", "migrate"),  # not what the machine does
+    *("any", "states", "places"),  # told state by state
+}
 
 
 def _essence(contract: Contract) -> dict[str, object]:
@@ -305,8 +320,9 @@ def _reduce(value: object) -> object:
         case Update(field=name, value=expr) | Argument(name=name, value=expr):
             return [name, write_expression(expr)]
         case Effect():
-            told = [one for one in value.arguments if not _is_message(one)]
-            return _reduce_fields(value, apart=_TEXTS | {"arguments"}) | {"with": _reduce(tuple(told))}
+            told = tuple(one for one in value.arguments if not _is_message(one))
+            reduced = _reduce_fields(value, apart=_TEXTS | {"arguments"})
+            return reduced | ({"arguments": _reduce(told)} if told else {})
         case Event() | Timer() | Hook() | Rule() | Retry():
             return _reduce_fields(value, apart=_TEXTS)
         case Struct():
@@ -326,9 +342,14 @@ def _is_message(argument: Argument) -> bool:
 
 
 def _reduce_fields(record: Struct, apart: set[str]) -> dict[str, object]:
-    fields = msgspec.structs.fields(record)
     return {
-        field.name: _reduce(value)
-        for field in fields
-        if field.name not in apart and (value := getattr(record, field.name)) != field.default
+        name: _reduce(value)
+        for name, default in _defaults(type(record)).items()
+        if name not in apart and (value := getattr(record, name)) != default
     }
+
+
+@cache
+def _defaults(kind: type[Struct]) -> dict[str, object]:
+    """Return the fields of a kind of record with their defaults; asking msgspec is slow."""
+    return {field.name: field.default for field in msgspec.structs.fields(kind)}

@@ -26,6 +26,7 @@ from interlock.contract.model import (
 )
 from interlock.contract.node import Node, as_json, plain
 from interlock.contract.parts import (
+    STAY,
     read_effects,
     read_hook,
     read_rows,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from interlock.contract.reading import Reading
 
 OPEN = "*"
+FLAGS = ("strict", "require_consumer", "ack_gate", "keep_refused_first", "two_step")
 STATE_KINDS: tuple[StateKind, ...] = (
     "initial",
     "operational",
@@ -67,10 +69,7 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
     if not states:
         reading.report("no_states", "the contract has no states", at=top.get("states", root))
         return None
-    flags: Any = {
-        flag: reading.flag(top.get(flag), flag)
-        for flag in ("strict", "require_consumer", "ack_gate", "keep_refused_first", "two_step")
-    }
+    flags: Any = {flag: reading.flag(top.get(flag), flag) for flag in FLAGS}
     contract = Contract(
         name=name or "unnamed",
         version=_read_version(top.get("version"), reading),
@@ -93,6 +92,7 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
         tests=_read_tests(top.get("tests"), reading),
         text=reading.text(top.get("text"), "text"),
         mark=root.mark,
+        places=reading.places,
         **flags,
     )
     _hint_at_events(contract, reading)
@@ -178,6 +178,9 @@ def _event_entries(node: Node | None, reading: Reading) -> list[tuple[str, Mark,
 
 def _read_state(name: str, node: Node, reading: Reading, marks: Mapping[str, Mark]) -> State:
     where = f"states.{name}"
+    if name == STAY:
+        told = f"no state can be named {STAY!r}: as a target it means to stay"
+        reading.report("bad_value", told, at=marks.get(name, node.mark), where=where)
     entries = reading.mapping(node, None, where)
     own = {key: value for key, value in entries.items() if key in keys.STATE}
     rows = read_rows(_only_events(node, entries), reading, where)
@@ -242,7 +245,8 @@ def _read_counters(node: Node | None, contract: Contract, reading: Reading) -> t
             if event not in contract.events:
                 hint = did_you_mean(event, contract.events)
                 told = f"the contract lists no event {event!r}"
-                reading.report("unknown_event", told, at=value, where=where, hint=hint)
+                at = reading.places.get((where, event), value.mark)
+                reading.report("unknown_event", told, at=at, where=where, hint=hint)
         found.append(
             Counter(
                 field=name,
@@ -289,6 +293,10 @@ def _read_tests(node: Node | None, reading: Reading) -> tuple[Play, ...]:
 def _read_test(node: Node, reading: Reading, where: str) -> Play:
     entries = reading.mapping(node, keys.TEST, where)
     given = dict(reading.mapping(entries.get("given"), None, f"{where}.given"))
+    for part in ("given", "context"):
+        node_of = entries.get(part)
+        for field, mark in node_of.keys.items() if node_of is not None else ():
+            reading.places.setdefault((f"{where}.{part}", field), mark)
     state = given.pop("state", None)
     intents, outcomes = entries.get("intents"), entries.get("outcomes")
     return Play(
@@ -315,6 +323,7 @@ def read_played(node: Node, reading: Reading, where: str) -> tuple[str, object]:
     if isinstance(node.value, dict):
         if len(node.value) == 1:
             [(name, payload)] = node.value.items()
+            reading.places.setdefault((where, name), node.keys.get(name, node.mark))
             return name, plain(payload)
         reading.wrong(node, "one event: a name, or {name: payload}", where)
         return "", None

@@ -7,8 +7,7 @@ import operator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from interlock.contract.expr import write_literal
-from interlock.contract.values import MAX_DIGITS, MAX_TEXT, is_list, is_object
+from interlock.contract.values import MAX_DIGITS, MAX_TEXT, is_list, is_object, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,23 +39,13 @@ def in_words(error: Exception) -> str:
             return str(error)
 
 
-def write_literal_short(value: object) -> str:
-    """Write a value for a message, cut to a readable length."""
-    if is_list(value):
-        return "a list"
-    if is_object(value):
-        return "an object"
-    text = write_literal(value)
-    return text if len(text) <= 40 else text[:37] + "..."  # a message's worth
-
-
 def length_of(value: object) -> int | None:
     """Return the length of a text, a list or an object; null has none."""
     if value is None:
         return None
     if isinstance(value, str) or is_list(value) or is_object(value):
         return len(value)
-    raise TypeClash(f"len needs a string or a list, not {write_literal_short(value)}")
+    raise TypeClash(f"len needs a string or a list, not {shown(value)}")
 
 
 def same(one: object, other: object) -> bool:
@@ -71,9 +60,9 @@ def member(value: object, values: object) -> bool:
     if value is None or values is None:
         return False
     if not is_list(values):
-        raise TypeClash(f"`in` needs a list, not {write_literal_short(values)}")
+        raise TypeClash(f"`in` needs a list, not {shown(values)}")
     if is_list(value) or is_object(value):
-        raise TypeClash(f"`in` needs a single value, not {write_literal_short(value)}")
+        raise TypeClash(f"`in` needs a single value, not {shown(value)}")
     return any(same(value, item) for item in values)
 
 
@@ -81,7 +70,7 @@ def number_in(value: object) -> Any:  # int and Decimal mix in Python's operator
     """Return untyped data that is a number; a boolean is none."""
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return value
-    raise TypeClash(f"{write_literal_short(value)} is not a number")
+    raise TypeClash(f"{shown(value)} is not a number")
 
 
 def join(one: Any, other: Any) -> Any:  # texts or lists
@@ -91,15 +80,11 @@ def join(one: Any, other: Any) -> Any:  # texts or lists
     return one + other
 
 
-def _divide(one: Any, other: Any) -> Decimal:
-    return EXACT.divide(one, other)
-
-
 NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": EXACT.add,
     "-": EXACT.subtract,
     "*": EXACT.multiply,
-    "/": _divide,
+    "/": EXACT.divide,
 }
 
 
@@ -107,7 +92,7 @@ WHOLE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "//": operator.floordiv,
+    "//": lambda one, other: one // other,
     "%": operator.mod,
 }
 

@@ -49,6 +49,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_CUT_OFF = "inside { } of YAML an expression with a comma or a bracket needs quotes"
 _HINTS = {
     "&": "write `and`",
     "|": "write `or`",
@@ -105,7 +106,7 @@ class _Parser:
         return None
 
     def need(self, text: str) -> _Token:
-        return self.take(text) or self.fail(f"expected {text!r}")
+        return self.take(text) or self.fail(f"expected {text!r}", _CUT_OFF)
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         token = self.here

@@ -38,6 +38,8 @@ def read_rows(
     rows: list[Row] = []
     for event, value in reading.mapping(node, None, where).items():
         place = where if always else f"{where}.{event}"
+        if node is not None and event in node.keys:
+            reading.places.setdefault((place, event), node.keys[event])
         answers = value.value if isinstance(value.value, list) else [value]
         if not answers:
             reading.wrong(value, "a target or rows", place)
@@ -153,7 +155,8 @@ def read_timers(node: Node | None, reading: Reading, where: str) -> tuple[Timer,
             reading.report("bad_value", str(reason), at=mark, where=where)
             continue
         if after.total_seconds() <= 0:
-            reading.wrong(value, "a time longer than zero", where)
+            mark = node.keys.get(text, value.mark) if node is not None else value.mark
+            reading.report("bad_value", f"{text} is not longer than zero", at=mark, where=where)
         entries = (
             reading.mapping(value, keys.TIMER, where)
             if isinstance(value.value, dict)

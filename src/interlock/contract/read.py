@@ -52,14 +52,8 @@ def find_source(path_or_text: str | bytes | Path) -> Source | Problem:
     name = str(path_or_text)
     try:
         path = Path(name)
-        if not path.is_file():
-            packed = BUNDLED / f"{name}.yaml"
-            path = (
-                packed
-                if name.replace("_", "").replace("-", "").replace(".", "").isalnum()
-                and packed.is_file()
-                else path
-            )
+        if not path.is_file() and name in bundled():
+            path = BUNDLED / f"{name}.yaml"
         with path.open("rb") as file:
             return Source(file.read(MAX_BYTES + 1), name)
     except (OSError, ValueError) as reason:

@@ -11,7 +11,7 @@ from interlock.contract.model import Field, Update
 from interlock.contract.node import Node, plain
 from interlock.contract.parse import parse_expression
 from interlock.contract.problem import NOWHERE, Mark, Problem, Severity, did_you_mean, problem
-from interlock.contract.values import JSON, Mismatch, parse_duration, shown
+from interlock.contract.values import JSON, Mismatch, parse_duration, read_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -28,6 +28,7 @@ class Reading:
     def __init__(self) -> None:
         """Begin without problems."""
         self.problems: list[Problem] = []
+        self.places: dict[tuple[str, str], Mark] = {}
 
     def report(
         self,
@@ -65,6 +66,8 @@ class Reading:
         """Report a key that means nothing here."""
         near = did_you_mean(key, list(known))
         hint = near or f"known here: {', '.join(sorted(known))}"
+        if any(sign in key for sign in "()[]<>="):
+            hint = "an expression with a comma or a bracket needs quotes inside { }"
         self.report("unknown_key", f"unknown key {key!r}", at=mark, where=where, hint=hint)
 
     def wrong(self, node: Node, wanted: str, where: str, hint: str = "") -> None:
@@ -106,6 +109,7 @@ class Reading:
         if len(value) > MAX_NAME or not value.isprintable():
             self.wrong(node, f"a printable name of at most {MAX_NAME} characters", where)
             return None
+        self.places.setdefault((where, value), node.mark)
         return value
 
     def names(self, node: Node | None, where: str) -> tuple[str, ...]:
@@ -161,15 +165,22 @@ class Reading:
         if isinstance(node.value, list):
             parts = [self.expression(item, where) for item in node.value]
             return Items(tuple(part for part in parts if part is not None))
+        if isinstance(node.value, dict):
+            return self.constant(node, where)
         if not isinstance(node.value, str):
-            if isinstance(node.value, dict):
-                self.wrong(node, "an expression", where)
-                return None
             return Const(node.value)
         try:
             return parse_expression(node.value)
         except Malformed as reason:
             self.malformed(reason, node, where)
+            return None
+
+    def constant(self, node: Node, where: str) -> Expr | None:
+        """Return data that stands for itself."""
+        try:
+            return Const(read_json(plain(node)))
+        except Mismatch as reason:
+            self.report("bad_value", str(reason), at=node, where=where)
             return None
 
     def malformed(self, reason: Malformed, node: Node | Mark, where: str) -> None:

@@ -148,6 +148,7 @@ def build_tables(contract: Contract) -> Tables:
             for name, field in contract.context.items()
             if field.default is not UNSET
         },
+        codes={str(one.code): one.name for one in contract.events.values() if one.code is not None},
     )
 
 

@@ -35,9 +35,14 @@ _ESCAPES = r"write a backslash as \\, or use single quotes"
 _NO_KEY = "expected key|<block end>"
 
 
+OPENED = "it opens in line {line}; an expression with brackets needs quotes"
 _MISTAKES = (
     ("values are not allowed", '": " cannot stand here', "quote the text or mend the indentation"),
-    ("',' or '[]}]'", "a comma or bracket is missing", "the bracket opens in line {line}"),
+    (
+        "',' or '[]}]'",
+        "a comma or bracket is missing",
+        OPENED,
+    ),
     ("unexpected end of stream", "a quote is not closed", "it opens in line {line}"),
     ("expected ':'", 'a key has no ": " after it', 'write "key: value"'),
     ("'-' indicator", 'a list goes on without "- "', _INDENTATION),

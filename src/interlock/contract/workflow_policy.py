@@ -113,7 +113,8 @@ def _read_params(node: Node | None, reading: Reading) -> tuple[Param, ...]:
         where = f"policy.params[{index}]"
         entries = read_terms(item, PARAM, reading, where)
         code = reading.name(entries.get("code"), where)
-        data = entries.get("data")
+        written = item.value if isinstance(item.value, dict) else entries
+        data = entries.get("data") or written.get("data")  # null is data, too
         if code is None:
             need(entries, "code", item, reading, where)
         elif code in found:

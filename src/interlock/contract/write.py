@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 from interlock.contract import keys
 from interlock.contract.declare import write_declaration
-from interlock.contract.expr import write_expression
+from interlock.contract.expr import Const, write_expression
 from interlock.contract.native import OPEN, read_native
 from interlock.contract.parts import STAY
 from interlock.contract.reading import Reading
 from interlock.contract.source import read_source
-from interlock.contract.values import as_plain, format_duration
+from interlock.contract.values import as_plain, format_duration, is_list, is_object
+from interlock.contract.values import write_json as write_data
 from interlock.contract.yaml_text import Formula, Verbatim, write_json, write_yaml
 from interlock.errors import ContractError
 
@@ -185,7 +186,9 @@ def _say_row(row: Row, *, keyed: bool = False) -> object:
     return row.to if said.keys() == {"to"} else said
 
 
-def _say_expression(expr: Expr | None) -> Formula | None:
+def _say_expression(expr: Expr | None) -> Formula | Verbatim | None:
+    if isinstance(expr, Const) and (is_object(expr.value) or is_list(expr.value)):
+        return Verbatim(write_data(expr.value))
     return None if expr is None else Formula(write_expression(expr))
 
 

@@ -36,14 +36,12 @@ class Graph(Struct, frozen=True):
     loose: frozenset[str]
 
 
-def build_graph(contract: Contract) -> Graph | None:
-    """Return the graph of a contract, or nothing where it would be too large."""
-    if len(contract.states) * (len(contract.any) + 1) > MAX_EDGES:
-        return None
+def build_graph(contract: Contract, *, unsure: Collection[str] = ()) -> Graph:
+    """Return the graph of a contract; `unsure` states may have ways that were not read."""
     rows = {state.name: rows_by_event(contract, state) for state in contract.states.values()}
     wild = {id(row) for row in contract.any}
     edges: dict[str, tuple[Edge, ...]] = {}
-    loose: set[str] = set()
+    loose = set(unsure)
     for name, state in contract.states.items():
         found = tuple(_leaving(state, rows[name], wild))
         edges[name] = tuple(edge for edge in found if edge.target in contract.states)

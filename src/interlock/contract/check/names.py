@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from interlock.contract.check.places import Asked, Placed, placed_effects, state_effects
+from interlock.contract.keys import STATE
+from interlock.contract.model import place_of
 from interlock.contract.problem import Mark, Problem, did_you_mean, problem
 
 if TYPE_CHECKING:
@@ -61,10 +63,26 @@ def check_names(
         hint = _hint(reference, names) if guesses <= MAX_GUESSES else ""
         code, text = _SAID[reference.what]
         message = text.format(reference.name[:80])
-        yield problem(code, message, mark=reference.mark, where=reference.where, hint=hint)
+        if reference.what == "event" and _meant_key(reference, names):
+            code, message = "unknown_key", f"unknown key {reference.name!r}"
+            hint = did_you_mean(reference.name, STATE)
+        mark = place_of(contract, reference.where, reference.name, reference.mark)
+        yield problem(code, message, mark=mark, where=reference.where, hint=hint)
     if not broken:
         yield from _duplicate_codes(contract)
         yield from _duplicate_rows(rows)
+
+
+def _meant_key(reference: Reference, events: set[str]) -> bool:
+    """Tell whether what stands for an event in a native state is rather a misspelt key."""
+    inside = reference.where.startswith("states.") and reference.where.count(".") > 1
+    own = f".{reference.name}" in reference.where
+    return (
+        inside
+        and own
+        and not did_you_mean(reference.name, events)
+        and bool(did_you_mean(reference.name, STATE))
+    )
 
 
 def _known(contract: Contract, *, broken: bool) -> dict[What, set[str]]:
@@ -88,7 +106,7 @@ def _hint(reference: Reference, known: set[str]) -> str:
 def _references(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Reference]:
     yield Reference("state", contract.initial, "initial", contract.mark)
     for placed in rows:
-        yield from _of_row(placed)
+        yield from _of_row(contract, placed)
     for state in contract.states.values():
         where = f"states.{state.name}"
         for asked in state_effects(state):
@@ -106,12 +124,15 @@ def _references(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Refere
     yield from _of_versions(contract)
 
 
-def _of_row(placed: Placed) -> Iterator[Reference]:
+def _of_row(contract: Contract, placed: Placed) -> Iterator[Reference]:
     where, row = placed.where, placed.row
+    if row.event is not None and not placed.always:
+        event = Reference("event", row.event, where, row.mark)
+        yield event
+        if row.event not in contract.events and _meant_key(event, set(contract.events)):
+            return
     if row.to is not None:
         yield Reference("state", row.to, where, row.mark)
-    if row.event is not None and not placed.always:
-        yield Reference("event", row.event, where, row.mark)
     for update in row.updates:
         yield Reference("field", update.field, f"{where}.set.{update.field}", update.mark)
     for asked in placed_effects(where, "do", row.effects):
@@ -155,6 +176,10 @@ def _of_versions(contract: Contract) -> Iterator[Reference]:
         for key, name in (("given.state", play.state), ("expect", play.expect)):
             if name is not None:
                 yield Reference("state", name, f"{where}.{key}", play.mark)
+        for number, (name, _) in enumerate(play.events):
+            expected = play.outcomes[number : number + 1] if play.outcomes else ()
+            if name not in contract.internal and expected != ("refused:UNKNOWN_EVENT",):
+                yield Reference("event", name, f"{where}.events", play.mark)
         for key, data in (("given", play.context), ("context", play.expect_context)):
             for name in data:
                 yield Reference("field", name, f"{where}.{key}.{name}", play.mark)

@@ -50,7 +50,7 @@ class Group(NamedTuple):
 def check_rows(
     contract: Contract,
     rows: tuple[Placed, ...],
-    graph: Graph | None,
+    graph: Graph,
     *,
     faulty: Collection[str] = (),
     warn: bool,
@@ -61,7 +61,7 @@ def check_rows(
     """
     effort = Effort()
     for group in _groups(contract, rows, graph):
-        if any(f"{tried.placed.where}.when" in faulty for tried in group.rows):
+        if any(_is_faulty(tried.placed.where, faulty) for tried in group.rows):
             continue
         frame = Frame(scope_of(contract, group.event), effort)
         if len(group.rows) > 1:
@@ -73,7 +73,11 @@ def check_rows(
         yield problem("too_large", message, mark=contract.mark, severity="warning")
 
 
-def _groups(contract: Contract, rows: tuple[Placed, ...], graph: Graph | None) -> Iterator[Group]:
+def _is_faulty(where: str, faulty: Collection[str]) -> bool:
+    return f"{where}.when" in faulty or where.rpartition("[")[0] in faulty
+
+
+def _groups(contract: Contract, rows: tuple[Placed, ...], graph: Graph) -> Iterator[Group]:
     wild: dict[str, list[Tried]] = {}
     own: dict[str, dict[str | None, list[Tried]]] = {}
     for placed in rows:
@@ -85,10 +89,10 @@ def _groups(contract: Contract, rows: tuple[Placed, ...], graph: Graph | None) -
         else:
             own.setdefault(placed.state.name, {}).setdefault(name, []).append(tried)
     for state, events in own.items():
-        path = path_to(graph, state) if graph else ()
+        path = path_to(graph, state)
         ended = contract.states[state].end is not None
         for name, found in events.items():
-            beside = [] if ended or name is None or graph is None else wild.get(name, [])
+            beside = [] if ended or name is None else wild.get(name, [])
             yield _group(contract, name, found, beside, path)
     for name, found in wild.items():
         yield _group(contract, name, found, [], _path_to_wild(contract, graph, name, own))
@@ -108,13 +112,13 @@ def _group(
 
 def _path_to_wild(
     contract: Contract,
-    graph: Graph | None,
+    graph: Graph,
     event: str,
     own: Mapping[str, Mapping[str | None, object]],
 ) -> Path:
     """Return the way to a state where a row for every state is the first for its event."""
     for name, state in contract.states.items():
-        if graph and name in graph.came and not state.end and event not in own.get(name, {}):
+        if name in graph.came and not state.end and event not in own.get(name, {}):
             return (*path_to(graph, name), event)
     return ()
 

@@ -19,9 +19,7 @@ _END_KINDS: dict[str, set[StateKind]] = {
 }
 
 
-def check_ends(
-    contract: Contract, rows: tuple[Placed, ...], graph: Graph | None
-) -> Iterator[Problem]:
+def check_ends(contract: Contract, rows: tuple[Placed, ...], graph: Graph) -> Iterator[Problem]:
     """Report ways out of ended states, and kinds that contradict what a state is."""
     for placed in rows:
         state = placed.state
@@ -34,7 +32,7 @@ def check_ends(
                 mark=placed.mark,
                 where=placed.where,
                 hint="remove the row, or the state's `end`",
-                witness=path_to(graph, state.name) if graph else (),
+                witness=path_to(graph, state.name),
             )
     for state in contract.states.values():
         where = f"states.{state.name}"
@@ -77,7 +75,9 @@ def check_reach(contract: Contract, graph: Graph, *, warn: bool) -> Iterator[Pro
                 yield _unreachable(contract, state)
     for name, state in contract.states.items():
         if name not in isolated and is_trap(state, graph):
-            yield _trap(state, graph)
+            certainly = contract.dialect == "native" or state.kind != "success"
+            if certainly or warn:
+                yield _trap(state, graph, error=certainly)
     if warn and certain:
         yield from _check_paths(contract, graph)
 
@@ -128,11 +128,12 @@ def is_trap(state: State, graph: Graph) -> bool:
     return all(edge.target == state.name for edge in graph.edges[state.name])
 
 
-def _trap(state: State, graph: Graph) -> Problem:
+def _trap(state: State, graph: Graph, *, error: bool) -> Problem:
     stays = bool(graph.edges[state.name])
     message = f"{state.name} is no end, but no row leads {'elsewhere' if stays else 'out of it'}"
     hint = "give it `end: ok` or `end: error`, or a row that leads on"
-    return _about(state, "trap_state", message, hint, witness=path_to(graph, state.name))
+    witness = path_to(graph, state.name)
+    return _about(state, "trap_state", message, hint, error=error, witness=witness)
 
 
 def _check_paths(contract: Contract, graph: Graph) -> Iterator[Problem]:

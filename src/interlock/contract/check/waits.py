@@ -47,6 +47,7 @@ def _resting(contract: Contract, graph: Graph) -> dict[str, set[str]]:
     """Return the states in which an instance that enters each state may come to rest."""
     found: dict[str, set[str]] = {}
     budget = MAX_CLOSURE
+    everything = set(contract.states)
     for name in contract.states:
         seen = {name}
         work = [name]
@@ -57,7 +58,7 @@ def _resting(contract: Contract, graph: Graph) -> dict[str, set[str]]:
                     seen.add(edge.target)
                     work.append(edge.target)
         rests = {state for state in seen if not passes_through(contract.states[state])}
-        found[name] = rests if budget > 0 else set(contract.states)
+        found[name] = rests if budget > 0 else everything
     return found
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import interlock
 from bench.measure import Figure, best_of, show_figures, show_json, show_table
+from interlock.contract.expression.values import decode_json, write_json
 from interlock.contract.read import Source, read_contract
 from interlock.contract.tables import read_context
-from interlock.contract.values import decode_json, write_json
 from interlock.loading import examine
 
 if TYPE_CHECKING:

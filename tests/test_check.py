@@ -20,21 +20,21 @@ from interlock.contract.check import check_contract
 from interlock.contract.check.graph import MAX_EDGES
 from interlock.contract.check.overlap import together
 from interlock.contract.check.quantities import Effort, Frame
-from interlock.contract.declare import parse_declaration
-from interlock.contract.evaluate import compile_condition
-from interlock.contract.expr import Const, Name
+from interlock.contract.expression.declare import parse_declaration
+from interlock.contract.expression.evaluate import compile_condition
+from interlock.contract.expression.expr import Const, Name
+from interlock.contract.expression.parse import parse_expression
+from interlock.contract.expression.scope import Scope
 from interlock.contract.model import Contract, Row, State
-from interlock.contract.parse import parse_expression
 from interlock.contract.problem import Problem, has_errors
 from interlock.contract.problem import problem as fault_of
 from interlock.contract.read import Source, read_contract
-from interlock.contract.scope import Scope
 from interlock.machine import Moved, Refused, start, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interlock.contract.expr import Expr
+    from interlock.contract.expression.expr import Expr
 
 FINE = """
     contract: order

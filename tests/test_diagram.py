@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.contract.expr import Compare, Const, Expr, Logic, Name
+from interlock.contract.expression.expr import Compare, Const, Expr, Logic, Name
 from interlock.contract.model import Contract, Effect, Hook, Row, State, Timer
 from interlock.diagram import Form, draw
 from interlock.diagram.graph import Label, build_graph, clean_text

@@ -10,9 +10,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 import interlock
-from interlock.contract.declare import parse_declaration
-from interlock.contract.diff import Change, compare, fits, verdict
-from interlock.contract.expr import Compare, Const, Name
+from interlock.contract.compare.versions import Change, compare, fits, verdict
+from interlock.contract.expression.declare import parse_declaration
+from interlock.contract.expression.expr import Compare, Const, Name
 from interlock.contract.model import Argument, Effect, Hook, Retry, Row, Rule, Timer, Update
 from interlock.contract.read import BUNDLED, Source, bundled, read_contract
 

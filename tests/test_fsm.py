@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlock
-from interlock.contract import fsm_settings
-from interlock.contract.fsm import START_VALUES, TIMEOUT_EVENTS
-from interlock.contract.fsm_rows import ACTION_KINDS
+from interlock.contract.expression.values import write_json
+from interlock.contract.fsm import settings as fsm_settings
+from interlock.contract.fsm.read import START_VALUES, TIMEOUT_EVENTS
+from interlock.contract.fsm.rows import ACTION_KINDS
+from interlock.contract.native.write import write_native
 from interlock.contract.read import BUNDLED, FSM_PLACES, Read, Source, read_contract
-from interlock.contract.values import write_json
-from interlock.contract.write import write_native
 from interlock.machine import Moved, Outcome, Refused, start, step
 from interlock.play import run_tests
 

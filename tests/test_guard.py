@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from interlock.codes import REFUSALS
-from interlock.contract.expr import (
+from interlock.contract.expression.expr import (
     Arithmetic,
     Call,
     Const,
@@ -23,7 +23,8 @@ from interlock.contract.expr import (
     names_in,
     write_expression,
 )
-from interlock.contract.guard import (
+from interlock.contract.expression.parse import parse_expression
+from interlock.contract.fsm.guard import (
     OPERATORS,
     GuardError,
     answer,
@@ -32,7 +33,6 @@ from interlock.contract.guard import (
     loosen,
     parse_guard,
 )
-from interlock.contract.parse import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 import interlock
 from interlock.contract.data import Context
+from interlock.contract.expression.values import decode_json, write_json
 from interlock.contract.read import Source, read_contract
 from interlock.contract.tables import read_context
-from interlock.contract.values import decode_json, write_json
 from interlock.machine import Event, Moved, Refused, Stayed, start, step
 from interlock.testing import contexts, events, walker, wild_data, wild_events
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from interlock.contract.pattern import (
+from interlock.contract.expression.pattern import (
     LENGTH_LIMIT,
     MEMORY_LIMIT,
     NODE_LIMIT,

@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from interlock.contract import keys
-from interlock.contract.node import plain
+from interlock.contract.native.schema import SHAPES, make_schema, write_schema
 from interlock.contract.read import BUNDLED, bundled
-from interlock.contract.schema import SHAPES, make_schema, write_schema
-from interlock.contract.source import read_source
+from interlock.contract.source.node import plain
+from interlock.contract.source.read import read_source
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,10 +13,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.contract.node import Node, as_json, plain
 from interlock.contract.problem import Mark, Problem
-from interlock.contract.source import LOADER, MAX_BYTES, Loader, read_source
-from interlock.contract.tree import MAX_DEPTH, MAX_NODES, MAX_PROBLEMS
+from interlock.contract.source.build import MAX_DEPTH, MAX_NODES, MAX_PROBLEMS
+from interlock.contract.source.node import Node, as_json, plain
+from interlock.contract.source.read import LOADER, MAX_BYTES, Loader, read_source
 
 LOADERS: list[Loader] = [yaml.SafeLoader]
 if yaml.__with_libyaml__:
@@ -678,8 +678,8 @@ def test_both_loaders_read_the_same(text: str) -> None:
 def test_reading_works_without_libyaml() -> None:
     code = (
         "import sys; sys.modules['yaml._yaml'] = None\n"
-        "from interlock.contract.node import plain\n"
-        "from interlock.contract.source import LOADER, read_source\n"
+        "from interlock.contract.source.node import plain\n"
+        "from interlock.contract.source.read import LOADER, read_source\n"
         "print(LOADER.__name__, plain(read_source('a: [1]')[0]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 import interlock
 from interlock import testing
-from interlock.contract.declare import parse_declaration
+from interlock.contract.expression.declare import parse_declaration
+from interlock.contract.expression.values import reader, write_json
 from interlock.contract.read import Source, bundled, read_contract
 from interlock.contract.tables import read_context
-from interlock.contract.values import reader, write_json
 from interlock.errors import NotFound
 from interlock.machine import Event, Moved, Refused, start, step
 from interlock.play import play
@@ -250,7 +250,8 @@ def test_a_walker_begins_with_any_context() -> None:
 BLOCKED = """\
 import sys
 sys.modules["hypothesis"] = None
-from interlock import load, testing
+from interlock import load
+from interlock import testing
 from interlock.errors import SettingsError
 try:
     testing.events(load("order"))

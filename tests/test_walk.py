@@ -14,11 +14,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 import interlock
+from interlock.contract.expression.values import reader
 from interlock.contract.read import BUNDLED, Source, bundled, read_contract
-from interlock.contract.samples import texts_matching, values_of
-from interlock.contract.values import reader
 from interlock.play import play
-from interlock.walk import Path, Walk, as_pytest, show_paths, walk
+from interlock.walk.paths import Path, Walk, as_pytest, show_paths, walk
+from interlock.walk.samples import texts_matching, values_of
 
 if TYPE_CHECKING:
     import pathlib

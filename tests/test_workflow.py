@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlock
-from interlock.contract import workflow_terms as terms
 from interlock.contract.model import Contract, Hook, Timer
 from interlock.contract.problem import Problem, has_errors
 from interlock.contract.read import Read, Source, find_source, read_contract
 from interlock.contract.reading import Reading
-from interlock.contract.source import read_source
-from interlock.contract.workflow import read_workflow
-from interlock.contract.workflow_policy import policy_hash
-from interlock.contract.workflow_terms import Term, fold, spellings
+from interlock.contract.source.read import read_source
+from interlock.contract.workflow import terms
+from interlock.contract.workflow.policy import policy_hash
+from interlock.contract.workflow.read import read_workflow
+from interlock.contract.workflow.terms import Term, fold, spellings
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data" / "workflow"

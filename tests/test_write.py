@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from interlock.contract import keys
-from interlock.contract.declare import parse_declaration
-from interlock.contract.expr import Call, Compare, Const, EventField, Expr, Name, write_expression
+from interlock.contract.expression.declare import parse_declaration
+from interlock.contract.expression.expr import (
+    Call,
+    Compare,
+    Const,
+    EventField,
+    Expr,
+    Name,
+    write_expression,
+)
+from interlock.contract.expression.parse import parse_expression
+from interlock.contract.expression.values import INT
 from interlock.contract.model import (
     Argument,
     Contract,
@@ -36,13 +46,11 @@ from interlock.contract.model import (
     Timer,
     Update,
 )
-from interlock.contract.native import null_until_set
-from interlock.contract.node import plain
-from interlock.contract.parse import parse_expression
+from interlock.contract.native.read import null_until_set
+from interlock.contract.native.write import write_native
 from interlock.contract.read import Source, bundled, find_source, read_contract
-from interlock.contract.source import read_source
-from interlock.contract.values import INT
-from interlock.contract.write import write_native
+from interlock.contract.source.node import plain
+from interlock.contract.source.read import read_source
 from interlock.errors import ContractError
 
 DATA = Path(__file__).parent / "data"

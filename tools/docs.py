@@ -18,21 +18,14 @@ import click
 from interlock import bundled, check, load
 from interlock.cli import app
 from interlock.codes import PROBLEMS, REFUSALS
-from interlock.contract import (
-    evaluate,
-    keys,
-    parse,
-    pattern,
-    reading,
-    schema,
-    scope,
-    source,
-    tree,
-    values,
-)
-from interlock.contract.declare import parse_declaration, write_declaration
-from interlock.contract.expr import write_expression
+from interlock.contract import keys, reading
+from interlock.contract.expression import evaluate, parse, pattern, scope, values
+from interlock.contract.expression.declare import parse_declaration, write_declaration
+from interlock.contract.expression.expr import write_expression
 from interlock.contract.model import rows_by_event
+from interlock.contract.native import schema
+from interlock.contract.source import build as tree
+from interlock.contract.source import read as source
 from interlock.diagram import draw
 from interlock.errors import TOLD
 from interlock.machine import MAX_HOPS

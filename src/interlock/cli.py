@@ -60,7 +60,7 @@ def _json(value: object) -> str:
 
     import msgspec
 
-    from interlock.contract.values import write_json
+    from interlock.contract.expression.values import write_json
 
     return write_json(msgspec.to_builtins(value, builtin_types=(Decimal,)))
 
@@ -91,8 +91,8 @@ def _lines() -> Iterator[str]:
 def _load(file: str, policy: str | None = None) -> Contract:
     """Return a contract that can be used, or print its errors and exit."""
     from interlock.contract.problem import has_errors
-    from interlock.contract.show import show_problems
     from interlock.loading import examine
+    from interlock.show import show_problems
 
     result = examine(file, policy=policy)
     if result.contract is None or has_errors(result.problems):
@@ -119,8 +119,8 @@ def check(*, file: str, policy: str | None, as_json: bool) -> None:
     Exit status: 0 ok or warnings only, 1 errors, 2 the file cannot be read.
     """
     from interlock.contract.problem import has_errors
-    from interlock.contract.show import show_problems, summary
     from interlock.loading import examine
+    from interlock.show import show_problems, summary
 
     result = examine(file, policy=policy)
     ok = result.contract is not None and not has_errors(result.problems)
@@ -154,8 +154,8 @@ def _report(contract: Contract | None, problems: list[Problem], *, ok: bool) -> 
 @stdin_option
 def guard(*, expression: str | None, context: str | None, stdin: bool) -> None:
     """Parse or evaluate guards of the FSM contract dialect."""
-    from interlock.contract.guard import answer, answer_line
-    from interlock.contract.values import decode_json
+    from interlock.contract.expression.values import decode_json
+    from interlock.contract.fsm.guard import answer, answer_line
 
     if stdin:
         for line in _lines():
@@ -237,7 +237,7 @@ def diagram(*, file: str, form: Form | None, out: Path | None, policy: str | Non
 @out_option
 def convert(*, file: str, policy: str | None, out: Path | None) -> None:
     """Write a contract of any form as native YAML."""
-    from interlock.contract.write import write_native
+    from interlock.contract.native.write import write_native
 
     _write(write_native(_load(file, policy)), out)
 
@@ -250,8 +250,8 @@ def convert(*, file: str, policy: str | None, out: Path | None) -> None:
 @out_option
 def walk(*, file: str, pytest: bool, policy: str | None, as_json: bool, out: Path | None) -> None:
     """Find the shortest event sequences that cover every row of a contract."""
-    from interlock.walk import as_pytest, show_paths
-    from interlock.walk import walk as walk_rows
+    from interlock.walk.paths import as_pytest, show_paths
+    from interlock.walk.paths import walk as walk_rows
 
     contract = _load(file, policy)
     if pytest:
@@ -270,8 +270,8 @@ def diff(*, old: str, new: str, as_json: bool) -> None:
 
     Exit status: 0 compatible, 1 needs a map or breaking, 2 a file cannot be read.
     """
-    from interlock.contract.diff import compare, verdict
-    from interlock.contract.show import show_changes
+    from interlock.contract.compare.versions import compare, verdict
+    from interlock.show import show_changes
 
     changes = compare(_load(old), _load(new))
     result = verdict(changes)
@@ -286,7 +286,7 @@ def diff(*, old: str, new: str, as_json: bool) -> None:
 @out_option
 def schema(*, out: Path | None) -> None:
     """Print the JSON Schema of native contracts, for editors."""
-    from interlock.contract.schema import write_schema
+    from interlock.contract.native.schema import write_schema
 
     _write(write_schema(), out)
 

@@ -6,9 +6,9 @@ import sys
 import time
 from typing import NamedTuple
 
-from interlock.contract.show import paint, summary
 from interlock.loading import examine
 from interlock.session import Session, show_outcome
+from interlock.show import paint, summary
 
 PAUSE = 0.6
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from interlock.contract.data import EMPTY, Context
-from interlock.contract.evaluate import values_read
-from interlock.contract.expr import needed_names, write_expression
+from interlock.contract.expression.expr import needed_names, write_expression
+from interlock.contract.expression.operators import NoValue, TypeClash, in_words
+from interlock.contract.expression.scope import values_read
+from interlock.contract.expression.values import Mismatch, as_plain, is_list, is_object, shown
 from interlock.contract.model import Row
-from interlock.contract.operators import NoValue, TypeClash, in_words
 from interlock.contract.tables import Detail, Intent, Plan, ReadyEffect, ReadyRow, read_context
-from interlock.contract.values import Mismatch, as_plain, is_list, is_object, shown
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract

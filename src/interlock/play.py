@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from msgspec import Struct
 
 from interlock.contract.data import EMPTY, Context
+from interlock.contract.expression.values import Mismatch, as_plain, read_json, reader, write_json
 from interlock.contract.problem import problem
 from interlock.contract.tables import Intent, read_context
-from interlock.contract.values import Mismatch, as_plain, read_json, reader, write_json
 from interlock.machine import Moved, Refused, start, step
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from interlock.contract.expression.values import decode_json, write_json
 from interlock.contract.model import rows_by_event
-from interlock.contract.show import paint
-from interlock.contract.values import decode_json, write_json
 from interlock.errors import SettingsError
 from interlock.machine import Moved, Refused, step
 from interlock.play import begin
+from interlock.show import paint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

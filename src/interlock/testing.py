@@ -25,10 +25,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from interlock.contract.data import is_required
-from interlock.contract.expr import Const, Expr, children, event_fields_in, names_in
-from interlock.contract.model import all_rows
-from interlock.contract.tables import read_context
-from interlock.contract.values import (
+from interlock.contract.expression.expr import Const, Expr, children, event_fields_in, names_in
+from interlock.contract.expression.values import (
     JSON,
     MAX_INT,
     Bound,
@@ -38,6 +36,8 @@ from interlock.contract.values import (
     reader,
     write_json,
 )
+from interlock.contract.model import all_rows
+from interlock.contract.tables import read_context
 from interlock.errors import NotFound, SettingsError
 from interlock.machine import Event, Refused, start, step
 
@@ -71,7 +71,7 @@ def _hypothesis() -> Any:  # a module that need not be installed
 def values(type_: Type) -> SearchStrategy[object]:
     """Return a strategy for the values of a declared type.
 
-    >>> from interlock.contract.values import INT
+    >>> from interlock.contract.expression.values import INT
     >>> isinstance(values(INT).example(), int)  # doctest: +SKIP
     True
     """

@@ -5,10 +5,18 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from interlock.contract.expr import Arithmetic, Compare, Const, Expr, Name, all_of, names_in
+from interlock.contract.expression.expr import (
+    Arithmetic,
+    Compare,
+    Const,
+    Expr,
+    Name,
+    all_of,
+    names_in,
+)
+from interlock.contract.expression.values import INT
 from interlock.contract.model import Contract, Field, Row, Update
 from interlock.contract.problem import NOWHERE, Mark
-from interlock.contract.values import INT
 
 
 class Counter(Struct, frozen=True, kw_only=True):

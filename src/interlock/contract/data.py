@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from msgspec import UNSET
 
-from interlock.contract.values import Mismatch, is_object, read_json, reader
+from interlock.contract.expression.values import Mismatch, is_object, read_json, reader
 
 if TYPE_CHECKING:
     from interlock.contract.model import Event, Field

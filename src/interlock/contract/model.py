@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from interlock.contract.declare import write_declaration
-from interlock.contract.expr import Const, Expr, all_of, conjuncts, write_expression
+from interlock.contract.expression.declare import write_declaration
+from interlock.contract.expression.expr import Const, Expr, all_of, conjuncts, write_expression
+from interlock.contract.expression.values import Type, as_plain, decode_json, is_list, is_object
 from interlock.contract.problem import NOWHERE, Mark
-from interlock.contract.values import Type, as_plain, decode_json, is_list, is_object
 
 if TYPE_CHECKING:
     from interlock.contract.tables import Tables

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from interlock.contract.native import read_native
+from interlock.contract.native.read import read_native
 from interlock.contract.problem import Problem, problem
 from interlock.contract.reading import Reading
-from interlock.contract.source import MAX_BYTES, read_source
+from interlock.contract.source.read import MAX_BYTES, read_source
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract
-    from interlock.contract.node import Node
+    from interlock.contract.source.node import Node
 
 BUNDLED = Path(__file__).resolve().parent.parent / "contracts"
 POLICY = "policy"
@@ -81,11 +81,11 @@ def _read_root(root: Node, reading: Reading, policy: Source | None) -> Contract 
         reading.report("bad_value", "only a workflow definition goes with a policy", at=root)
     match form:
         case "fsm":
-            from interlock.contract.fsm import read_fsm  # only for this form
+            from interlock.contract.fsm.read import read_fsm  # only for this form
 
             return read_fsm(root, reading)
         case "workflow":
-            from interlock.contract.workflow import read_workflow
+            from interlock.contract.workflow.read import read_workflow
 
             return read_workflow(root, reading, _read_policy(policy, reading))
         case "routing":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
-from interlock.contract.declare import Undeclarable, parse_declaration
-from interlock.contract.expr import Const, Expr, Items, Malformed
+from interlock.contract.expression.declare import Undeclarable, parse_declaration
+from interlock.contract.expression.expr import Const, Expr, Items, Malformed
+from interlock.contract.expression.parse import parse_expression
+from interlock.contract.expression.values import JSON, Mismatch, parse_duration, read_json, shown
 from interlock.contract.model import Field, Update
-from interlock.contract.node import Node, plain
-from interlock.contract.parse import parse_expression
 from interlock.contract.problem import NOWHERE, Mark, Problem, Severity, did_you_mean, problem
-from interlock.contract.values import JSON, Mismatch, parse_duration, read_json, shown
+from interlock.contract.source.node import Node, plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -17,8 +17,8 @@ from interlock.contract.data import (
     read_named,
     read_undeclared,
 )
-from interlock.contract.evaluate import compile_condition, compile_expression
-from interlock.contract.expr import (
+from interlock.contract.expression.evaluate import compile_condition, compile_expression
+from interlock.contract.expression.expr import (
     Arithmetic,
     Const,
     Expr,
@@ -26,10 +26,10 @@ from interlock.contract.expr import (
     conjuncts,
     write_expression,
 )
+from interlock.contract.expression.operators import NoValue, TypeClash, in_words
+from interlock.contract.expression.scope import Run, Scope, Typed, presence
+from interlock.contract.expression.values import INT, MAX_INT, Mismatch, Type, read_json, reader
 from interlock.contract.model import Effect, Row, State, rows_by_event
-from interlock.contract.operators import NoValue, TypeClash, in_words
-from interlock.contract.scope import Run, Scope, Typed, presence
-from interlock.contract.values import INT, MAX_INT, Mismatch, Type, read_json, reader
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract, Event

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from interlock.contract.expr import write_expression
-from interlock.contract.values import format_duration
+from interlock.contract.expression.expr import write_expression
+from interlock.contract.expression.values import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interlock.contract.expr import write_literal
-from interlock.contract.values import MAX_INT, Mismatch, Type, format_duration, reader
+from interlock.contract.expression.expr import write_literal
+from interlock.contract.expression.values import MAX_INT, Mismatch, Type, format_duration, reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET
 
 from interlock.contract.check.places import Asked, Placed, moved, placed_effects, state_effects
-from interlock.contract.evaluate import compile_condition, compile_expression
-from interlock.contract.expr import (
+from interlock.contract.expression.evaluate import compile_condition, compile_expression
+from interlock.contract.expression.expr import (
     Choice,
     Const,
     EventField,
@@ -20,11 +20,11 @@ from interlock.contract.expr import (
     conjuncts,
     write_expression,
 )
+from interlock.contract.expression.scope import Scope, assignable, presence
+from interlock.contract.expression.values import Mismatch, Type, reader, write_type
 from interlock.contract.model import Contract, Event, Field, Row, Timer, Update
 from interlock.contract.problem import Mark, Problem, did_you_mean, problem
-from interlock.contract.scope import Scope, assignable, presence
 from interlock.contract.tables import row_scope, scope_of
-from interlock.contract.values import Mismatch, Type, reader, write_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

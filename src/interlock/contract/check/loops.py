@@ -14,7 +14,7 @@ from interlock.contract.check.graph import (
     search,
     steps_to,
 )
-from interlock.contract.expr import Arithmetic, Compare, Const, Expr, Name, conjuncts
+from interlock.contract.expression.expr import Arithmetic, Compare, Const, Expr, Name, conjuncts
 from interlock.contract.problem import Problem, problem
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from interlock.contract.check.domain import (
 )
 from interlock.contract.check.quantities import Frame, Quantity, fields_in, know_field
 from interlock.contract.check.sums import linear
-from interlock.contract.expr import (
+from interlock.contract.expression.expr import (
     Call,
     Choice,
     Compare,
@@ -36,7 +36,7 @@ from interlock.contract.expr import (
     Not,
     write_expression,
 )
-from interlock.contract.values import BOOL
+from interlock.contract.expression.values import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

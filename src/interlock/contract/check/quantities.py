@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from interlock.contract.check.domain import Domain, domain_of, is_bounded_text, meet
-from interlock.contract.expr import EventField, Expr, Name, children, write_expression
-from interlock.contract.values import JSON, Type
+from interlock.contract.expression.expr import EventField, Expr, Name, children, write_expression
+from interlock.contract.expression.values import JSON, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interlock.contract.scope import Scope
+    from interlock.contract.expression.scope import Scope
 
 MAX_EFFORT = 60_000
 

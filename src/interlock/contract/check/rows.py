@@ -8,7 +8,7 @@ from interlock.contract.check.graph import Graph, Path, path_to
 from interlock.contract.check.overlap import Possible, together
 from interlock.contract.check.places import Placed, shown
 from interlock.contract.check.quantities import Effort, Frame
-from interlock.contract.expr import conjuncts, write_expression
+from interlock.contract.expression.expr import conjuncts, write_expression
 from interlock.contract.model import Contract, Effect, Event, Row
 from interlock.contract.problem import Problem, Severity, problem
 from interlock.contract.tables import scope_of

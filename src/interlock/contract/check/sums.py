@@ -18,7 +18,7 @@ from interlock.contract.check.domain import (
     opposite,
 )
 from interlock.contract.check.quantities import Frame, Quantity, fields_in, know_field
-from interlock.contract.expr import (
+from interlock.contract.expression.expr import (
     Arithmetic,
     Call,
     Compare,
@@ -29,7 +29,7 @@ from interlock.contract.expr import (
     Negative,
     write_expression,
 )
-from interlock.contract.values import DECIMAL, INT, Type
+from interlock.contract.expression.values import DECIMAL, INT, Type
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -253,7 +253,7 @@ def _read_kind(
 ) -> tuple[StateKind | None, End | None]:
     """Return a state's type and end; the lists speak where the state itself does not."""
     where = f"states.{name}"
-    kind = cast("StateKind | None", reading.choice(entries.get("state_type"), KINDS, where))
+    kind = reading.choice(entries.get("state_type"), KINDS, where)
     terminal = read_optional_flag(entries, "is_terminal", reading, where)
     if kind == "terminal" and terminal is False:
         told = "a state of type terminal cannot have is_terminal: false"

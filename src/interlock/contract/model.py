@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -22,6 +22,11 @@ End = Literal["ok", "error"]
 Advancer = Literal["consumer", "engine"]
 HookOn = Literal["enter", "exit"]
 AckMode = Literal["all", "any"]
+STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
+ENDS: tuple[End, ...] = get_args(End)
+ADVANCERS: tuple[Advancer, ...] = get_args(Advancer)
+HOOK_ON: tuple[HookOn, ...] = get_args(HookOn)
+ACK_MODES: tuple[AckMode, ...] = get_args(AckMode)
 ANY = "*"
 
 

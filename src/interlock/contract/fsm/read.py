@@ -14,7 +14,6 @@ from interlock.contract.fsm.rows import CONTINUE, Transition, read_actions, read
 from interlock.contract.fsm.settings import (
     COUNTER,
     IDLE,
-    KINDS,
     STATE,
     Machine,
     Settings,
@@ -29,6 +28,7 @@ from interlock.contract.fsm.settings import (
 )
 from interlock.contract.model import (
     ANY,
+    STATE_KINDS,
     Argument,
     Contract,
     End,
@@ -253,7 +253,7 @@ def _read_kind(
 ) -> tuple[StateKind | None, End | None]:
     """Return a state's type and end; the lists speak where the state itself does not."""
     where = f"states.{name}"
-    kind = reading.choice(entries.get("state_type"), KINDS, where)
+    kind = reading.choice(entries.get("state_type"), STATE_KINDS, where)
     terminal = read_optional_flag(entries, "is_terminal", reading, where)
     if kind == "terminal" and terminal is False:
         told = "a state of type terminal cannot have is_terminal: false"

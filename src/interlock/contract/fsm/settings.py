@@ -178,7 +178,6 @@ AROUND: Final = frozenset(
 
 FALLBACKS: Final = {"state_machine_name": "name", "version": "contract_version"}
 
-KINDS: Final = ("initial", "operational", "snapshot", "success", "error", "terminal")
 
 TABLES: Final[Mapping[str, Mapping[str, Key]]] = {
     "machine": MACHINE,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from interlock.contract import keys
 from interlock.contract.expression.values import Mismatch, parse_duration
 from interlock.contract.model import (
-    AckMode,
+    ACK_MODES,
+    HOOK_ON,
     Argument,
     Effect,
     Hook,
-    HookOn,
     Retry,
     Row,
     Rule,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from interlock.contract.source.node import Node
 
 STAY = "stay"
-HOOK_ON: tuple[HookOn, ...] = ("enter", "exit")
-ACK_MODES: tuple[AckMode, ...] = ("all", "any")
 _RETRY = re.compile(r"\s*([0-9]{1,6})(?:\s+in\s+(\S+))?\s*")
 
 

@@ -11,9 +11,10 @@ from msgspec import UNSET
 from interlock.contract import keys
 from interlock.contract.counters import Counter, apply_counters
 from interlock.contract.model import (
-    Advancer,
+    ADVANCERS,
+    ENDS,
+    STATE_KINDS,
     Contract,
-    End,
     Event,
     Field,
     Migration,
@@ -22,7 +23,6 @@ from interlock.contract.model import (
     Requirement,
     Row,
     State,
-    StateKind,
 )
 from interlock.contract.native.parts import (
     STAY,
@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 
 OPEN = "*"
 FLAGS = ("strict", "require_consumer", "ack_gate", "keep_refused_first", "two_step")
-STATE_KINDS: tuple[StateKind, ...] = (
-    "initial",
-    "operational",
-    "snapshot",
-    "success",
-    "error",
-    "terminal",
-)
-ENDS: tuple[End, ...] = ("ok", "error")
-ADVANCERS: tuple[Advancer, ...] = ("consumer", "engine")
 
 
 def read_native(root: Node, reading: Reading) -> Contract | None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from interlock.contract import keys
+from interlock.contract.model import ACK_MODES, ADVANCERS, ENDS, HOOK_ON, STATE_KINDS
 
 Schema = dict[str, Any]
 
@@ -67,16 +68,16 @@ SHAPES: dict[str, Schema] = {
     "played": {"type": "array", "items": _PLAYED},
     "retry": {"type": ["string", "integer"], "pattern": "^[0-9]+( in .+)?$"},
     "payload": {"enum": ["merge", "keep"]},
-    "advance": {"enum": ["consumer", "engine"]},
-    "end": {"enum": ["ok", "error"]},
-    "kind": {"enum": ["initial", "operational", "snapshot", "success", "error", "terminal"]},
+    "advance": {"enum": list(ADVANCERS)},
+    "end": {"enum": list(ENDS)},
+    "kind": {"enum": list(STATE_KINDS)},
     "late": {"const": "accept"},
     "restart": {"const": "timer"},
     "cancel": {"const": "on_exit"},
     "send": {"const": "always"},
     "hook_type": {"enum": ["gate", "effect"]},
-    "hook_on": {"enum": ["enter", "exit"]},
-    "ack_mode": {"enum": ["all", "any"]},
+    "hook_on": {"enum": list(HOOK_ON)},
+    "ack_mode": {"enum": list(ACK_MODES)},
 }
 
 

@@ -271,16 +271,16 @@ def _ready_change(updates: tuple[ReadyUpdate, ...]) -> Change | None:
     if len(updates) > 1 or only.step is None:
         return change
     field, (source, delta) = only.field, only.step
-    rising, limit = delta > 0, MAX_INT
+    highest, lowest = MAX_INT - max(delta, 0), -MAX_INT - min(delta, 0)
 
     def count(context: Context, data: Mapping[str, Any]) -> Context:
         """Do the same for the most frequent update: a whole number going up or down."""
-        value = context[source] + delta
-        if value > limit if rising else value < -limit:
-            return change(context, data)
-        after = context.copy()
-        after[field] = value
-        return Context(after)
+        value = context[source]
+        if lowest <= value <= highest:
+            after = context.copy()
+            after[field] = value + delta
+            return Context(after)
+        return change(context, data)
 
     return count
 

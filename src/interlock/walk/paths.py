@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100_000
 MAX_EVENTS = 60
-MAX_ALIKE = 3
+MAX_ALIKE = 48
 CROWD = 40
 LINE = 88
 
@@ -227,9 +227,9 @@ def _search(contract: Contract, limit: int) -> list[_Place]:
     for given in firsts[1:]:
         search.begin(given)
     search.run(limit // 3)
-    if search.open and contract.merge:
+    if search.open:
         search.widen()
-        for given in firsts:
+        for given in first_contexts(search.trials):
             search.begin(given)
         search.run(limit // 3)
     return search.found

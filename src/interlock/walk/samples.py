@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from interlock.contract.expression.operators import EXACT
 from interlock.contract.expression.pattern import Unsupported, compile_pattern
 from interlock.contract.expression.values import Bound, Mismatch, Type, reader, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_LENGTH = 1_000
 MAX_MEMBERS = 16
@@ -40,7 +41,7 @@ def values_of(type_: Type) -> list[object]:
     values = [*_plain_values(type_), *(value for bound in type_.bounds for value in _at(bound))]
     if type_.nullable:
         values.append(None)
-    return fitting(type_, values)
+    return fitting(type_, values) or fitting(type_, blended(values, values))
 
 
 def fitting(type_: Type, values: Iterable[object]) -> list[object]:
@@ -108,6 +109,39 @@ def near(value: object) -> list[object]:
             return [value, f"not {value}"]
         case _:
             return [value]
+
+
+def blended(values: Sequence[object], wanted: Sequence[object]) -> Iterator[object]:
+    """Yield values that may be like one value and also as another is wanted."""
+    numbers = sorted({Decimal(one) for one in (*values, *wanted) if _is_number(one)})
+    for low, high in pairwise(numbers):
+        yield EXACT.divide(EXACT.add(low, high), Decimal(2))
+    for text in values:
+        if isinstance(text, str):
+            yield from (text[:at] + one + text[at + 1 :] for at in range(len(text)) for one in "bB2")
+    for asked in {repr(one): one for one in wanted}.values():
+        for value in values:
+            yield from _blend(value, asked)
+
+
+def _is_number(value: object) -> TypeGuard[int | Decimal]:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _blend(value: object, asked: object) -> Iterable[object]:
+    match value, asked:
+        case str(), Length(size=size):
+            more = size - len(value)
+            return [(value + (value[-1:] or "a") * more)[:size], (value[:1] or "a") * more + value]
+        case str(), str():
+            laid_over = [value[:at] + asked + value[at + len(asked) :] for at in range(len(value))]
+            return [*laid_over, value + asked, asked + value]
+        case list() | tuple(), Length(size=size) if value:
+            return [([*value] + [value[-1]] * size)[:size]]
+        case list() | tuple(), list() | tuple():
+            return [[*value, *asked]]
+        case _:
+            return []
 
 
 def measure(value: object) -> Decimal | None:

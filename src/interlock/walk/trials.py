@@ -7,26 +7,18 @@ from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec import UNSET, Struct
 
 from interlock.contract.data import is_required
 from interlock.contract.expression.evaluate import compile_expression
 from interlock.contract.expression.expr import (
-    Arithmetic,
     Call,
-    Choice,
     Compare,
     Const,
     EventField,
     Expr,
-    Items,
-    Logic,
     Malformed,
     Name,
-    Negative,
-    Not,
-    children,
     event_fields_in,
     names_in,
 )
@@ -34,9 +26,11 @@ from interlock.contract.expression.operators import EXACT, TypeClash
 from interlock.contract.expression.values import JSON, Type, write_json
 from interlock.contract.model import all_rows
 from interlock.contract.tables import scope_of
+from interlock.walk.conditions import before, conditions_of, deciding_fields, later_conditions
 from interlock.walk.samples import (
     NEW_YEAR,
     SECOND,
+    blended,
     crossing,
     fitting,
     measure,
@@ -52,8 +46,8 @@ if TYPE_CHECKING:
 
 MAX_PAYLOADS = 48
 MAX_VALUES = 8
-MAX_CONDITIONS = 200
-ROUNDS = 2
+MAX_BLENDS = 400
+ROUNDS = 3
 
 Data = Mapping[str, Any]
 Payload = dict[str, Any]
@@ -94,10 +88,11 @@ class Trials(Struct, frozen=True):
 def prepare_trials(contract: Contract, *, wide: bool = True) -> Trials:
     """Read the conditions of every row of a contract.
 
-    Narrow trials leave out what a merged payload may bring for later events only.
+    Narrow trials leave out what a payload may bring only for later events, by being merged or
+    by being compared with their payloads.
     """
-    rows = list(all_rows(contract))
-    later = _through_updates(rows)
+    rows = all_rows(contract)
+    later = later_conditions(contract, wide=wide)
     slots = {
         name: _event_slots(
             contract, event, [row for row in rows if row.event == name], later, wide=wide
@@ -105,7 +100,7 @@ def prepare_trials(contract: Contract, *, wide: bool = True) -> Trials:
         for name, event in contract.events.items()
     }
     given = _given_slots(contract, rows, later)
-    return Trials(slots, given, _names_that_matter(contract, rows), contract.tables.defaults, {})
+    return Trials(slots, given, deciding_fields(contract), contract.tables.defaults, {})
 
 
 def payloads(trials: Trials, event: str, context: Data) -> list[Payload | None]:
@@ -124,72 +119,12 @@ def first_contexts(trials: Trials) -> list[Payload]:
     return _combine(trials.given, trials.defaults, trials.defaults)
 
 
-def _atoms(expr: Expr | None) -> list[Expr]:
-    """Return the single conditions within a guard."""
-    match expr:
-        case None:
-            return []
-        case Logic() | Not() | Choice():
-            return [atom for child in children(expr) for atom in _atoms(child)]
-        case _:
-            return [expr]
-
-
-def _through_updates(rows: list[Row]) -> list[Expr]:
-    """Return the conditions on the context alone, and what they were before updates."""
-    found = {atom: None for row in rows for atom in _atoms(row.when) if not event_fields_in(atom)}
-    for _ in range(ROUNDS):
-        for row in rows:
-            earlier = [_before(atom, row) for atom in found]
-            found |= {atom: None for atom in earlier if not event_fields_in(atom)}
-            if len(found) > MAX_CONDITIONS:
-                return list(found)[:MAX_CONDITIONS]
-    return list(found)
-
-
-def _names_that_matter(contract: Contract, rows: list[Row]) -> tuple[str, ...]:
-    """Return the context fields that decide how events are answered, be it by a computation."""
-    exprs = [row.when for row in rows if row.when is not None]
-    exprs += [update.value for row in rows for update in row.updates]
-    effects = [effect for row in rows for effect in row.effects]
-    for state in contract.states.values():
-        effects += (*state.enter, *state.exit)
-    computed = [argument.value for effect in effects for argument in effect.arguments]
-    exprs += [value for value in computed if not isinstance(value, Name)]
-    return tuple(dict.fromkeys(name for expr in exprs for name in names_in(expr)))
-
-
-def _before(condition: Expr, row: Row) -> Expr:
-    """Return what must hold before a row's updates for a condition to hold after them."""
-    return _substitute(condition, {update.field: update.value for update in row.updates})
-
-
-def _substitute(expr: Expr, new: Mapping[str, Expr]) -> Expr:
-    replace = msgspec.structs.replace
-    match expr:
-        case Name(name=name):
-            return new.get(name, expr)
-        case Items(items=items) | Logic(items=items):
-            return replace(expr, items=tuple(_substitute(item, new) for item in items))
-        case Call(arguments=arguments):
-            return replace(expr, arguments=tuple(_substitute(one, new) for one in arguments))
-        case Negative(operand=operand) | Not(operand=operand):
-            return replace(expr, operand=_substitute(operand, new))
-        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
-            return replace(expr, left=_substitute(left, new), right=_substitute(right, new))
-        case Choice(then=then, test=test, otherwise=otherwise):
-            parts = [_substitute(part, new) for part in (then, test, otherwise)]
-            return replace(expr, then=parts[0], test=parts[1], otherwise=parts[2])
-        case _:
-            return expr
-
-
 def _event_slots(
     contract: Contract, event: Event, rows: list[Row], later: list[Expr], *, wide: bool
 ) -> tuple[_Slot, ...]:
     scope = scope_of(contract, event)
-    now = [atom for row in rows for atom in _atoms(row.when)]
-    own = dict.fromkeys([*now, *(_before(atom, row) for row in rows for atom in later)])
+    now = conditions_of(rows)
+    own = dict.fromkeys([*now, *(before(atom, row) for row in rows for atom in later)])
     merged = dict.fromkeys([*now, *(later if wide else ())]) if contract.merge else {}
     types = {field.name: field.type for field in event.fields}
     optional = {field.name for field in event.fields if not is_required(field)}
@@ -216,7 +151,9 @@ def _type_in_context(contract: Contract, name: str) -> Type:
     return JSON if field is None or not contract.merge else field.type
 
 
-def _given_slots(contract: Contract, rows: list[Row], later: list[Expr]) -> tuple[_Slot, ...]:
+def _given_slots(
+    contract: Contract, rows: tuple[Row, ...], later: list[Expr]
+) -> tuple[_Slot, ...]:
     """Return the context fields that only the creator of an instance decides."""
     updated = {update.field for row in rows for update in row.updates}
     scope = scope_of(contract)
@@ -357,9 +294,13 @@ def _choices(slot: _Slot, context: Data, data: Data) -> list[object]:
     more = () if slot.type.kind in {"json", "bool"} else _NUMBERS
     found = [*absent, *fitting(slot.type, [*values[:1], *suggested, *values[1:], *more])]
     apart: dict[str, object] = {}
-    for value in found:
-        verdict = write_json([stake.judge(context, data, value) for stake in slot.stakes])
-        apart.setdefault(verdict, value)
+    for turn in range(ROUNDS):
+        if turn:
+            blends = blended(list(apart.values()), suggested)
+            found = fitting(slot.type, islice(blends, MAX_BLENDS))
+        for value in found:
+            verdict = write_json([stake.judge(context, data, value) for stake in slot.stakes])
+            apart.setdefault(verdict, value)
     return list(apart.values())[:MAX_VALUES]
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100_000
 MAX_EVENTS = 60
-MAX_ALIKE = 48
 CROWD = 40
 LINE = 88
 
@@ -163,8 +162,8 @@ class _Search:
             goals = _goals_of(self.contract, "", "", outcome)
             self.reach(_Place(outcome, frozenset(goals), given=given))
 
-    def reach(self, place: _Place) -> bool:
-        """Note what a place is the first to reach, and tell whether it is new itself."""
+    def reach(self, place: _Place) -> None:
+        """Note what a place is the first to reach, and go on from it later if it is new itself."""
         fresh = place.goals & self.open
         if fresh:
             self.open -= fresh
@@ -173,15 +172,14 @@ class _Search:
         matter = [outcome.context.get(name) for name in self.trials.matter]
         key = (outcome.state, write_json(matter))
         if key in self.seen or place.steps >= MAX_EVENTS:
-            return False
+            return
         self.seen.add(key)
         self.crowds[outcome.state] += 1
         rank = place.steps + self.crowds[outcome.state] // CROWD
         heappush(self.queue, (rank, len(self.seen), place))
-        return True
 
     def widen(self) -> None:
-        """Begin again with payloads that may bring anything for later."""
+        """Begin again with payloads made for whatever is asked later."""
         self.trials = prepare_trials(self.contract)
         self.queue.clear()
         self.seen.clear()
@@ -197,14 +195,10 @@ class _Search:
         """Try every event of a place's state with every payload worth it."""
         state, context = place.outcome.state, place.outcome.context
         for name in self.contract.tables.plans[state]:
-            alike: Counter[tuple[int, ...]] = Counter()
             for payload in payloads(self.trials, name, context):
                 following = self.follow(place, state, context, (name, payload))
-                if following is None:
-                    continue
-                rows = tuple(id(row) for row in following.outcome.rows)
-                if alike[rows] < MAX_ALIKE or following.goals & self.open:
-                    alike[rows] += self.reach(following)
+                if following is not None:
+                    self.reach(following)
 
     def follow(
         self, place: _Place, state: str, context: Context, event: tuple[str, Payload | None]

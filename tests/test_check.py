@@ -146,9 +146,9 @@ def test_an_unknown_target_is_reported_with_its_place_and_a_guess() -> None:
     ("more", "where"),
     [
         ("initial: carts", "initial"),
-        ("migrate: {1: {states: {old: carts}}}", "migrate.1.states.old"),
+        ("migrate: {0: {states: {old: carts}}}", "migrate.0.states.old"),
         ("tests: [{events: [cancel], expect: cance}]", "tests[0].expect"),
-        ("tests: [{given: {state: carts}, events: []}]", "tests[0].given.state"),
+        ("tests: [{given: {state: carts}, events: [], expect: cart}]", "tests[0].given.state"),
     ],
 )
 def test_a_state_is_known_wherever_it_is_named(more: str, where: str) -> None:
@@ -241,9 +241,12 @@ def test_a_field_of_the_event_is_recognised_without_its_prefix() -> None:
         ("{tries: tries + 1}", "{trys: tries + 1}"),
         ("contract: order", "contract: order\n    touched: [totl]"),
         ("contract: order", "contract: order\n    indexed: [totl]"),
-        ("contract: order", "contract: order\n    tests: [{given: {totl: 1}, events: []}]"),
+        (
+            "contract: order",
+            "contract: order\n    tests: [{given: {totl: 1}, events: [], expect: cart}]",
+        ),
         ("contract: order", "contract: order\n    tests: [{context: {totl: 1}, events: []}]"),
-        ("contract: order", "contract: order\n    migrate: {1: {set: {totl: 1}}}"),
+        ("contract: order", "contract: order\n    migrate: {0: {set: {totl: 1}}}"),
     ],
 )
 def test_a_context_field_is_known_wherever_it_is_named(old: str, new: str) -> None:
@@ -294,7 +297,7 @@ def test_two_rows_with_one_name_and_two_events_with_one_code_are_reported() -> N
         ("packed: shipped", "packed: shipped, enter: {do: x, with: {a: event.b}}", "`event` is"),
         ("packed: shipped", "packed: shipped, exit: {do: x, with: {a: event.b}}", "`event` is"),
         ("packed: shipped", "packed: shipped, always: {when: event.b > 1, to: cart}", "`event` is"),
-        ("contract: order", "contract: order\n    migrate: {1: {set: {tries: 1.5}}}", "1.5 does"),
+        ("contract: order", "contract: order\n    migrate: {0: {set: {tries: 1.5}}}", "1.5 does"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_reported(old: str, new: str, told: str) -> None:
@@ -410,7 +413,7 @@ def test_an_unreachable_state_is_an_error_and_in_dialects_a_warning() -> None:
 
 def test_a_state_that_old_instances_are_moved_to_is_reachable() -> None:
     text = machine("x: {a: y}\ny: {end: ok}\nz: {b: y}")
-    assert problems_of(text + "\nmigrate: {1: {states: {old: z}}}") == []
+    assert problems_of(text + "\nmigrate: {0: {states: {old: z}}}") == []
 
 
 def test_a_row_behind_one_that_is_always_taken_leads_nowhere() -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from interlock import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,6 +39,7 @@ out_option = click.option(
 
 
 @click.group()
+@click.version_option(__version__, prog_name="interlock")
 def app() -> None:
     """Interlock runs lifecycles: check, draw, play and compare contracts.
 
@@ -264,8 +267,12 @@ def walk(*, file: str, pytest: bool, policy: str | None, as_json: bool, out: Pat
 @app.command(short_help="Tell what a new version means for the old one's instances.")
 @click.argument("old")
 @click.argument("new")
+@click.option("--old-policy", help="The policy that goes with OLD.")
+@click.option("--new-policy", help="The policy that goes with NEW.")
 @json_option
-def diff(*, old: str, new: str, as_json: bool) -> None:
+def diff(
+    *, old: str, new: str, old_policy: str | None, new_policy: str | None, as_json: bool
+) -> None:
     """Tell what a new version means for instances of the old one.
 
     Exit status: 0 compatible, 1 needs a map or breaking, 2 a file cannot be read.
@@ -273,7 +280,7 @@ def diff(*, old: str, new: str, as_json: bool) -> None:
     from interlock.contract.compare.versions import compare, verdict
     from interlock.show import show_changes
 
-    changes = compare(_load(old), _load(new))
+    changes = compare(_load(old, old_policy), _load(new, new_policy))
     result = verdict(changes)
     if as_json:
         click.echo(_json({"verdict": result, "changes": changes}))

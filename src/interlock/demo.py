@@ -39,9 +39,11 @@ SCENES = (
         "registration",
         "A node in two backends: Consul fails, only Consul is retried",
         (
-            'REGISTER {"payload": {"node_id": "n-1", "consul_service_id": "svc-1",'
-            ' "consul_service_name": "billing", "consul_tags": ["v2"],'
-            ' "postgres_record": {"node_id": "n-1"}}}',
+            (
+                'REGISTER {"payload": {"node_id": "n-1", "consul_service_id": "svc-1",'
+                ' "consul_service_name": "billing", "consul_tags": ["v2"],'
+                ' "postgres_record": {"node_id": "n-1"}}}'
+            ),
             'VALIDATION_PASSED {"validation_result": "passed"}',
             'POSTGRES_SUCCEEDED {"postgres_applied": true}',
             'CONSUL_FAILED {"consul_applied": false}',

@@ -193,7 +193,11 @@ def answer_line(contract: Contract, line: str | bytes) -> str:
         return write_json({"error": "VALIDATION_ERROR", "message": str(reason)})
     played = play(contract, state=state, context=context, events=events)
     if played.error is not None:
-        return write_json({"error": played.error.code, "message": played.error.message})
+        code, message = played.error.code, played.error.message
+        given = played.state.encode("utf-8", "replace").decode()
+        nothing = {"state": given, "context": {}, "trail": [], "intents": []}
+        refused = {"outcomes": [f"refused:{code}"] * len(events), "emitted": []}
+        return write_json(nothing | refused | {"error": code, "message": message})
     return write_json(
         {
             "state": played.state,

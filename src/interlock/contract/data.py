@@ -81,7 +81,7 @@ def as_mapping(payload: object) -> Mapping[str, Any]:
         return EMPTY
     if is_object(payload) and all(type(key) is str for key in payload):
         return cast("Mapping[str, Any]", payload)
-    raise Mismatch("a payload is an object with text keys")
+    raise Mismatch("expected an object with text keys")
 
 
 def read_named(name: str, read_field: Callable[[object], object], value: object) -> object:

@@ -292,7 +292,7 @@ def rows_by_event(contract: Contract, state: State) -> dict[str, tuple[Row, ...]
 
 _TEXTS = {"text", "mark", "when_mark", "label", "notice", "otherwise", "priority"}
 _APART = _TEXTS | {
-    *("name", "version", "tests", "dialect", "policy", "migrate"),  # not what the machine does
+    *("name", "version", "tests", "dialect", "policy"),  # not what the machine does
     *("any", "states", "places"),  # told state by state
 }
 
@@ -325,10 +325,10 @@ def _reduce(value: object) -> object:
         case Update(field=name, value=expr) | Argument(name=name, value=expr):
             return [name, write_expression(expr)]
         case Effect():
-            told = tuple(one for one in value.arguments if not _is_message(one))
+            told = tuple(one for one in value.arguments if not _is_log_text(value, one))
             reduced = _reduce_fields(value, apart=_TEXTS | {"arguments"})
             return reduced | ({"arguments": _reduce(told)} if told else {})
-        case Event() | Timer() | Hook() | Rule() | Retry():
+        case Event() | Timer() | Hook() | Rule() | Retry() | Migration():
             return _reduce_fields(value, apart=_TEXTS)
         case Struct():
             return write_expression(cast("Expr", value))
@@ -340,10 +340,10 @@ def _reduce(value: object) -> object:
             return as_plain(value)
 
 
-def _is_message(argument: Argument) -> bool:
-    """Tell whether a field of an intent's payload is a text for people."""
+def _is_log_text(effect: Effect, argument: Argument) -> bool:
+    """Tell whether a field of a payload is the text of a log line, which is for people."""
     constant = isinstance(argument.value, Const) and isinstance(argument.value.value, str)
-    return constant and argument.name == "message"
+    return constant and effect.intent == "log_event" and argument.name == "message"
 
 
 def _reduce_fields(record: Struct, apart: set[str]) -> dict[str, object]:

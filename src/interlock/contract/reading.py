@@ -29,6 +29,7 @@ class Reading:
         """Begin without problems."""
         self.problems: list[Problem] = []
         self.places: dict[tuple[str, str], Mark] = {}
+        self.codes: dict[str, str] = {}
 
     def report(
         self,
@@ -111,6 +112,15 @@ class Reading:
             return None
         self.places.setdefault((where, value), node.mark)
         return value
+
+    def event(self, node: Node | None, where: str) -> str | None:
+        """Return the name of an event that may be written as its code."""
+        name = self.name(node, where)
+        return None if name is None else self.codes.get(name, name)
+
+    def events(self, node: Node | None, where: str) -> tuple[str, ...]:
+        """Return the names of events that may be written as their codes."""
+        return tuple(self.codes.get(name, name) for name in self.names(node, where))
 
     def names(self, node: Node | None, where: str) -> tuple[str, ...]:
         """Return a list of names; a single one may stand alone."""

@@ -53,27 +53,31 @@ def _atoms(expr: Expr | None) -> list[Expr]:
             return [expr]
 
 
-def later_conditions(contract: Contract, *, wide: bool) -> list[Expr]:
+def later_conditions(contract: Contract, aims: tuple[Row, ...] = ()) -> list[Expr]:
     """Return the conditions on the context, and what they were before the updates of rows.
 
-    Those that read a payload too are among them only where they are `wide`, each with examples
-    of what the payload may hold then.
+    First are those of rows aimed at, even where they read a payload too: that is then taken to
+    hold plain examples.
     """
-    rows = all_rows(contract)
+    aimed = _through_updates(contract, aims, EXAMPLES)
+    return list(dict.fromkeys([*aimed, *_through_updates(contract, all_rows(contract), 0)]))
+
+
+def _through_updates(contract: Contract, rows: tuple[Row, ...], examples: int) -> list[Expr]:
     found: dict[Expr, None] = {}
     for row in rows:
-        found |= dict.fromkeys(_on_context(contract, row, _atoms(row.when), wide=wide))
+        found |= dict.fromkeys(_on_context(contract, row, _atoms(row.when), examples))
     for _ in range(ROUNDS):
-        for row in rows:
+        for row in all_rows(contract):
             earlier = [before(atom, row) for atom in found]
-            found |= dict.fromkeys(_on_context(contract, row, earlier, wide=wide))
+            found |= dict.fromkeys(_on_context(contract, row, earlier, examples))
             if len(found) > MAX_CONDITIONS:
                 return list(found)[:MAX_CONDITIONS]
     return list(found)
 
 
 def _on_context(
-    contract: Contract, row: Row, conditions: Iterable[Expr], *, wide: bool
+    contract: Contract, row: Row, conditions: Iterable[Expr], examples: int
 ) -> list[Expr]:
     """Return conditions without what they read of a row's event: left out, or by examples."""
     event = contract.events.get(row.event or "")
@@ -83,11 +87,11 @@ def _on_context(
         names = event_fields_in(condition)
         if not names:
             found.append(condition)
-        elif wide and names_in(condition):
-            values = {name: values_of(types.get(name, JSON))[:EXAMPLES] for name in names}
-            for turn in range(min(map(len, values.values()))):
-                examples = {EventField(name): Const(values[name][turn]) for name in names}
-                found.append(_replace(condition, examples))
+        elif names_in(condition):
+            values = [values_of(types.get(name, JSON))[:examples] for name in names]
+            for example in zip(*values, strict=False):
+                held = zip(names, example, strict=True)
+                found.append(_replace(condition, {EventField(n): Const(one) for n, one in held}))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from interlock.contract.expression.values import as_plain, write_json
-from interlock.contract.model import ANY, Row
+from interlock.contract.model import ANY, Row, rows_by_event
 from interlock.machine import Moved, Refused, Stayed, start, step
 from interlock.walk.trials import Payload, first_contexts, payloads, prepare_trials
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlock.contract.data import Context
-    from interlock.contract.model import Contract
+    from interlock.contract.model import Contract, State
     from interlock.walk.trials import Trials
 
 MAX_STEPS = 100_000
@@ -142,12 +142,24 @@ def _goals_of(contract: Contract, state: str, event: str, outcome: Moved | Staye
     return goals
 
 
+def _rows_around(contract: Contract, goals: set[Goal]) -> tuple[Row, ...]:
+    """Return the rows among goals, with those tried before and after each."""
+    groups = [group for state in contract.states.values() for group in _groups(contract, state)]
+    return tuple(
+        row for group in groups if any(_row_goal(one) in goals for one in group) for row in group
+    )
+
+
+def _groups(contract: Contract, state: State) -> list[tuple[Row, ...]]:
+    return [state.always, *rows_by_event(contract, state).values()]
+
+
 class _Search:
     """A search by breadth, in which crowded states wait for the others."""
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self.trials: Trials = prepare_trials(contract, wide=False)
+        self.trials: Trials = prepare_trials(contract)
         self.open = _all_goals(contract)
         self.found: list[_Place] = []
         self.queue: list[tuple[int, int, _Place]] = []
@@ -179,8 +191,8 @@ class _Search:
         heappush(self.queue, (rank, len(self.seen), place))
 
     def widen(self) -> None:
-        """Begin again with payloads made for whatever is asked later."""
-        self.trials = prepare_trials(self.contract)
+        """Begin again with payloads that aim at what is not reached."""
+        self.trials = prepare_trials(self.contract, _rows_around(self.contract, self.open))
         self.queue.clear()
         self.seen.clear()
         self.crowds.clear()

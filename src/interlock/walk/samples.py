@@ -118,7 +118,9 @@ def blended(values: Sequence[object], wanted: Sequence[object]) -> Iterator[obje
         yield EXACT.divide(EXACT.add(low, high), Decimal(2))
     for text in values:
         if isinstance(text, str):
-            yield from (text[:at] + one + text[at + 1 :] for at in range(len(text)) for one in "bB2")
+            yield from (
+                text[:at] + one + text[at + 1 :] for at in range(len(text)) for one in "bB2"
+            )
     for asked in {repr(one): one for one in wanted}.values():
         for value in values:
             yield from _blend(value, asked)

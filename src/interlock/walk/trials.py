@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 MAX_PAYLOADS = 48
 MAX_VALUES = 8
 MAX_BLENDS = 400
+MAX_STAKES = 60
 ROUNDS = 3
 
 Data = Mapping[str, Any]
@@ -85,17 +86,17 @@ class Trials(Struct, frozen=True):
     known: dict[tuple[str, ...], list[Payload | None]]
 
 
-def prepare_trials(contract: Contract, *, wide: bool = True) -> Trials:
+def prepare_trials(contract: Contract, aims: tuple[Row, ...] = ()) -> Trials:
     """Read the conditions of every row of a contract.
 
-    Narrow trials leave out what a payload may bring only for later events, by being merged or
-    by being compared with their payloads.
+    Payloads bring what only later events are asked for, by being merged or by being compared
+    with their payloads, where there are rows to aim at.
     """
     rows = all_rows(contract)
-    later = later_conditions(contract, wide=wide)
+    later = later_conditions(contract, aims)
     slots = {
         name: _event_slots(
-            contract, event, [row for row in rows if row.event == name], later, wide=wide
+            contract, event, [row for row in rows if row.event == name], later, wide=bool(aims)
         )
         for name, event in contract.events.items()
     }
@@ -142,7 +143,8 @@ def _event_slots(
         for name in types
     }
     return tuple(
-        _Slot(name, type_, name in optional, tuple(stakes[name])) for name, type_ in types.items()
+        _Slot(name, type_, name in optional, tuple(stakes[name][:MAX_STAKES]))
+        for name, type_ in types.items()
     )
 
 
@@ -151,9 +153,7 @@ def _type_in_context(contract: Contract, name: str) -> Type:
     return JSON if field is None or not contract.merge else field.type
 
 
-def _given_slots(
-    contract: Contract, rows: tuple[Row, ...], later: list[Expr]
-) -> tuple[_Slot, ...]:
+def _given_slots(contract: Contract, rows: tuple[Row, ...], later: list[Expr]) -> tuple[_Slot, ...]:
     """Return the context fields that only the creator of an instance decides."""
     updated = {update.field for row in rows for update in row.updates}
     scope = scope_of(contract)
@@ -286,22 +286,28 @@ def _combine(slots: tuple[_Slot, ...], context: Data, base: Data) -> list[Payloa
 
 def _choices(slot: _Slot, context: Data, data: Data) -> list[object]:
     """Return the values to try for a slot, one of those that conditions cannot tell apart."""
-    absent: list[object] = [UNSET] if slot.optional else []
     values = values_of(slot.type)
     if not slot.stakes:
-        return absent or values[:1]
+        return [UNSET] if slot.optional else values[:1]
+    return list(islice(_tell_apart(slot, values, context, data), MAX_VALUES))
+
+
+def _tell_apart(slot: _Slot, values: list[object], context: Data, data: Data) -> Iterator[object]:
+    """Yield values that conditions answer differently: plain, suggested, then like several."""
     suggested = [value for stake in slot.stakes for value in stake.suggest(context, data)]
     more = () if slot.type.kind in {"json", "bool"} else _NUMBERS
-    found = [*absent, *fitting(slot.type, [*values[:1], *suggested, *values[1:], *more])]
+    found = fitting(slot.type, [*values[:1], *suggested, *values[1:], *more])
+    if slot.optional:
+        found.insert(0, UNSET)
     apart: dict[str, object] = {}
-    for turn in range(ROUNDS):
-        if turn:
-            blends = blended(list(apart.values()), suggested)
-            found = fitting(slot.type, islice(blends, MAX_BLENDS))
+    for _ in range(ROUNDS):
         for value in found:
             verdict = write_json([stake.judge(context, data, value) for stake in slot.stakes])
-            apart.setdefault(verdict, value)
-    return list(apart.values())[:MAX_VALUES]
+            if verdict not in apart:
+                apart[verdict] = value
+                yield value
+        blends = blended(list(apart.values()), suggested)
+        found = fitting(slot.type, islice(blends, MAX_BLENDS))
 
 
 def _changes(lists: list[list[object]]) -> Iterable[tuple[object, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from interlock.contract.check.doubt import unsure_states
 from interlock.contract.check.expressions import check_expressions
 from interlock.contract.check.graph import MAX_EDGES, build_graph
+from interlock.contract.check.idle import check_idle
 from interlock.contract.check.loops import check_always, check_retries
 from interlock.contract.check.names import check_names
 from interlock.contract.check.places import placed_rows
@@ -34,6 +35,7 @@ def check_contract(
     errors = [fault for fault in faults if fault.severity == "error"]
     untyped = list(check_expressions(contract, rows))
     found = [*check_names(contract, rows, broken=bool(errors)), *untyped]
+    found += [one for one in check_idle(contract, rows) if warn or one.severity == "error"]
     untyped += errors
     graph = build_graph(contract, unsure=unsure_states(contract, errors))
     found += check_reach(contract, graph, warn=warn)

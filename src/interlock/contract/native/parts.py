@@ -41,7 +41,8 @@ def read_rows(
         answers = value.value if isinstance(value.value, list) else [value]
         if not answers:
             reading.wrong(value, "a target or rows", place)
-        rows += [read_row(answer, None if always else event, reading, place) for answer in answers]
+        named = None if always else reading.codes.get(event, event)
+        rows += [read_row(answer, named, reading, place) for answer in answers]
     return tuple(rows)
 
 
@@ -114,8 +115,8 @@ def read_effect(node: Node, reading: Reading, where: str) -> Effect | None:
     return Effect(
         intent=name,
         arguments=_read_arguments(entries.get("with"), reading, f"{where}.with"),
-        done=reading.name(entries.get("done"), where),
-        failed=reading.name(entries.get("failed"), where),
+        done=reading.event(entries.get("done"), where),
+        failed=reading.event(entries.get("failed"), where),
         retry=_read_retry(entries.get("retry"), reading, where),
         timeout=reading.duration(entries.get("timeout"), where),
         cancel_on_exit=reading.choice(entries.get("cancel"), ("on_exit",), where) is not None,
@@ -164,7 +165,7 @@ def read_timers(node: Node | None, reading: Reading, where: str) -> tuple[Timer,
         timers.append(
             Timer(
                 after=after,
-                event=reading.name(raised, where) if raised and raised.value else None,
+                event=reading.event(raised, where) if raised and raised.value else None,
                 arguments=_read_arguments(entries.get("with"), reading, f"{where}.with"),
                 repeat=reading.flag(entries.get("repeat"), where),
                 once=reading.flag(entries.get("once"), where),
@@ -187,12 +188,12 @@ def read_hook(node: Node, reading: Reading, where: str) -> Hook:
     return Hook(
         route=route or "",
         gate=reading.choice(entries.get("type"), ("gate", "effect"), where) == "gate",
-        via=reading.name(entries.get("via"), where),
+        via=reading.event(entries.get("via"), where),
         order=reading.number(entries.get("order"), where),
         group=reading.name(entries.get("group"), where),
         params=None if params is None else reading.names(params, where),
-        done=reading.name(entries.get("done"), where),
-        failed=reading.name(entries.get("failed"), where),
+        done=reading.event(entries.get("done"), where),
+        failed=reading.event(entries.get("failed"), where),
         not_before=reading.duration(entries.get("not_before"), where),
         deadline=reading.duration(entries.get("deadline"), where),
         always=reading.choice(entries.get("send"), ("always",), where) is not None,
@@ -207,9 +208,9 @@ def read_rule(node: Node, reading: Reading, where: str) -> Rule:
     """Read a rule."""
     entries = reading.mapping(node, keys.RULE, where)
     return Rule(
-        via=reading.name(entries.get("via"), where),
+        via=reading.event(entries.get("via"), where),
         params=reading.names(entries.get("params"), where),
-        done=reading.name(entries.get("done"), where),
-        failed=reading.name(entries.get("failed"), where),
+        done=reading.event(entries.get("done"), where),
+        failed=reading.event(entries.get("failed"), where),
         mark=node.mark,
     )

@@ -52,6 +52,8 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
         reading.report("bad_value", "the contract has no name", at=root, hint="contract: NAME")
     context, is_open = _read_fields(top.get("context"), reading, "context")
     context = {name: null_until_set(field) for name, field in context.items()}
+    events = _read_events(top, reading)
+    reading.codes = {str(one.code): one.name for one in events.values() if one.code is not None}
     states = {
         state_name: _read_state(state_name, node, reading, top["states"].keys)
         for state_name, node in reading.mapping(top.get("states"), None, "states").items()
@@ -65,18 +67,18 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
         version=_read_version(top.get("version"), reading),
         initial=reading.name(top.get("initial"), "initial") or next(iter(states)),
         states=states,
-        events=_read_events(top, reading),
+        events=events,
         any=read_rows(top.get("any"), reading, "any"),
         context=context,
         open=is_open,
         merge=reading.choice(top.get("payload"), ("merge", "keep"), "payload") == "merge",
         touched=reading.names(top.get("touched"), "touched"),
         indexed=reading.names(top.get("indexed"), "indexed"),
-        begins=reading.names(top.get("begins"), "begins"),
+        begins=reading.events(top.get("begins"), "begins"),
         internal=_internal_events(states),
-        on_error=reading.name(top.get("on_error"), "on_error"),
+        on_error=reading.event(top.get("on_error"), "on_error"),
         advance=reading.choice(top.get("advance"), ADVANCERS, "advance") or "consumer",
-        publish=reading.names(top.get("publish"), "publish"),
+        publish=reading.events(top.get("publish"), "publish"),
         params=_read_params(top.get("params"), reading),
         migrate=_read_migrations(top.get("migrate"), reading),
         tests=_read_tests(top.get("tests"), reading),
@@ -191,7 +193,7 @@ def _read_state(name: str, node: Node, reading: Reading, marks: Mapping[str, Mar
             read_rule(item, reading, f"{where}.rules")
             for item in reading.items(own.get("rules"), f"{where}.rules")
         ),
-        ignore=reading.names(own.get("ignore"), f"{where}.ignore"),
+        ignore=reading.events(own.get("ignore"), f"{where}.ignore"),
         end=reading.choice(own.get("end"), ENDS, f"{where}.end"),
         kind=reading.choice(own.get("kind"), STATE_KINDS, f"{where}.kind"),
         recoverable=_read_optional_flag(own.get("recoverable"), reading, f"{where}.recoverable"),
@@ -229,8 +231,10 @@ def _read_counters(node: Node | None, contract: Contract, reading: Reading) -> t
         where = f"counters.{name}"
         entries = reading.mapping(value, keys.COUNTER, where)
         limit = entries.get("max")
-        up = reading.names(entries.get("up"), where)
-        reset = reading.names(entries.get("reset"), where)
+        if limit is not None and isinstance(limit.value, int) and limit.value < 1:
+            reading.wrong(limit, "a maximum of at least 1", where)
+        up = reading.events(entries.get("up"), where)
+        reset = reading.events(entries.get("reset"), where)
         for event in (*up, *reset):
             if event not in contract.events:
                 hint = did_you_mean(event, contract.events)
@@ -314,7 +318,7 @@ def read_played(node: Node, reading: Reading, where: str) -> tuple[str, object]:
         if len(node.value) == 1:
             [(name, payload)] = node.value.items()
             reading.places.setdefault((where, name), node.keys.get(name, node.mark))
-            return name, plain(payload)
+            return reading.codes.get(name, name), plain(payload)
         reading.wrong(node, "one event: a name, or {name: payload}", where)
         return "", None
-    return reading.name(node, where) or "", None
+    return reading.event(node, where) or "", None

@@ -24,7 +24,7 @@ def _one_or_many(value: Schema) -> Schema:
     return {"anyOf": [value, {"type": "array", "items": value}]}
 
 
-_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
+_NAME: Schema = {"type": ["string", "integer"], "minLength": 1, "maxLength": 200}
 _DURATION: Schema = {
     "type": "string",
     "pattern": r"^([0-9]+(ms|s|m|h|d|w))+$|^P",
@@ -56,7 +56,10 @@ SHAPES: dict[str, Schema] = {
     "always": _ROWS,
     "effects": _EFFECTS,
     "expressions": _map(_EXPRESSION),
-    "timers": _map({"anyOf": [_NAME, {"type": "null"}, _ref("timer")]}),
+    "timers": {
+        **_map({"anyOf": [_NAME, {"type": "null"}, _ref("timer")]}),
+        "propertyNames": {"pattern": _DURATION["pattern"]},
+    },
     "hooks": {"type": "array", "items": {"anyOf": [_NAME, _ref("hook")]}},
     "rules": {"type": "array", "items": _ref("rule")},
     "counters": _map(_ref("counter")),

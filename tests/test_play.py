@@ -327,7 +327,7 @@ NAMES = st.sampled_from(["weigh", "send", "back", "hold", "name", "other"])
 )
 def test_any_request_is_answered_with_an_object(request_: dict[str, Any]) -> None:
     answer = json.loads(answer_line(contract_of(PARCEL), json.dumps(request_)))
-    assert ("error" in answer) != ("state" in answer)
+    assert "error" in answer or "state" in answer
 
 
 ORDER = interlock.load("order")

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlock.contract.data import Context
-    from interlock.contract.model import Contract, State
+    from interlock.contract.model import Contract
     from interlock.walk.trials import Trials
 
 MAX_STEPS = 100_000
 MAX_EVENTS = 60
+MAX_ALIKE = 3
+MAX_ALIKE_AIMED = 48
 CROWD = 40
 LINE = 88
 
@@ -144,14 +146,11 @@ def _goals_of(contract: Contract, state: str, event: str, outcome: Moved | Staye
 
 def _rows_around(contract: Contract, goals: set[Goal]) -> tuple[Row, ...]:
     """Return the rows among goals, with those tried before and after each."""
-    groups = [group for state in contract.states.values() for group in _groups(contract, state)]
-    return tuple(
-        row for group in groups if any(_row_goal(one) in goals for one in group) for row in group
-    )
-
-
-def _groups(contract: Contract, state: State) -> list[tuple[Row, ...]]:
-    return [state.always, *rows_by_event(contract, state).values()]
+    found: list[Row] = []
+    for state in contract.states.values():
+        for rows in (state.always, *rows_by_event(contract, state).values()):
+            found += rows if any(_row_goal(row) in goals for row in rows) else ()
+    return tuple(found)
 
 
 class _Search:
@@ -166,6 +165,7 @@ class _Search:
         self.seen: set[tuple[str, str]] = set()
         self.crowds: Counter[str] = Counter()
         self.tried = 0
+        self.alike = MAX_ALIKE
 
     def begin(self, given: Payload) -> None:
         """Add a new instance to the places to go on from."""
@@ -174,8 +174,8 @@ class _Search:
             goals = _goals_of(self.contract, "", "", outcome)
             self.reach(_Place(outcome, frozenset(goals), given=given))
 
-    def reach(self, place: _Place) -> None:
-        """Note what a place is the first to reach, and go on from it later if it is new itself."""
+    def reach(self, place: _Place) -> bool:
+        """Note what a place is the first to reach, and tell whether it is new itself."""
         fresh = place.goals & self.open
         if fresh:
             self.open -= fresh
@@ -184,15 +184,17 @@ class _Search:
         matter = [outcome.context.get(name) for name in self.trials.matter]
         key = (outcome.state, write_json(matter))
         if key in self.seen or place.steps >= MAX_EVENTS:
-            return
+            return False
         self.seen.add(key)
         self.crowds[outcome.state] += 1
         rank = place.steps + self.crowds[outcome.state] // CROWD
         heappush(self.queue, (rank, len(self.seen), place))
+        return True
 
     def widen(self) -> None:
         """Begin again with payloads that aim at what is not reached."""
         self.trials = prepare_trials(self.contract, _rows_around(self.contract, self.open))
+        self.alike = MAX_ALIKE_AIMED
         self.queue.clear()
         self.seen.clear()
         self.crowds.clear()
@@ -207,10 +209,14 @@ class _Search:
         """Try every event of a place's state with every payload worth it."""
         state, context = place.outcome.state, place.outcome.context
         for name in self.contract.tables.plans[state]:
+            alike: Counter[tuple[int, ...]] = Counter()
             for payload in payloads(self.trials, name, context):
                 following = self.follow(place, state, context, (name, payload))
-                if following is not None:
-                    self.reach(following)
+                if following is None:
+                    continue
+                rows = tuple(id(row) for row in following.outcome.rows)
+                if alike[rows] < self.alike or following.goals & self.open:
+                    alike[rows] += self.reach(following)
 
     def follow(
         self, place: _Place, state: str, context: Context, event: tuple[str, Payload | None]

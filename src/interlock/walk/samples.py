@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from interlock.contract.expression.operators import EXACT
 from interlock.contract.expression.pattern import Unsupported, compile_pattern
-from interlock.contract.expression.values import Bound, Mismatch, Type, reader, write_json
+from interlock.contract.expression.values import Bound, Mismatch, Type, is_list, reader, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -131,19 +131,20 @@ def _is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def _blend(value: object, asked: object) -> Iterable[object]:
-    match value, asked:
-        case str(), Length(size=size):
-            more = size - len(value)
-            return [(value + (value[-1:] or "a") * more)[:size], (value[:1] or "a") * more + value]
-        case str(), str():
-            laid_over = [value[:at] + asked + value[at + len(asked) :] for at in range(len(value))]
-            return [*laid_over, value + asked, asked + value]
-        case list() | tuple(), Length(size=size) if value:
-            return [([*value] + [value[-1]] * size)[:size]]
-        case list() | tuple(), list() | tuple():
-            return [[*value, *asked]]
-        case _:
-            return []
+    if isinstance(asked, Length):
+        return _lengthen(value, asked.size)
+    if isinstance(value, str) and isinstance(asked, str):
+        laid_over = [value[:at] + asked + value[at + len(asked) :] for at in range(len(value))]
+        return [*laid_over, value + asked, asked + value]
+    return [[*value, *asked]] if is_list(value) and is_list(asked) else []
+
+
+def _lengthen(value: object, size: int) -> Iterable[object]:
+    """Return a value cut to a length, or with its last or its first part repeated up to it."""
+    if isinstance(value, str):
+        more = size - len(value)
+        return [(value + (value[-1:] or "a") * more)[:size], (value[:1] or "a") * more + value]
+    return [([*value] + [value[-1]] * size)[:size]] if is_list(value) and value else []
 
 
 def measure(value: object) -> Decimal | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from msgspec import Struct
 
 from interlock.contract.data import EMPTY, Context
-from interlock.contract.expression.values import Mismatch, as_plain, read_json, reader, write_json
+from interlock.contract.expression.values import Mismatch, read_json, reader, write_json
 from interlock.contract.problem import problem
 from interlock.contract.tables import Intent, read_context
 from interlock.machine import Moved, Refused, start, step
@@ -49,7 +49,8 @@ def play(
     """Step through events from a state, or from the start; a refusal does not end the play."""
     begun = begin(contract, state, context)
     if isinstance(begun, Refused):
-        return Played(state=begun.state, context=EMPTY, error=begun)
+        refused = tuple(f"refused:{begun.code}" for _ in events)
+        return Played(state=begun.state, context=EMPTY, outcomes=refused, error=begun)
     here, data = begun.state, begun.context
     trail: list[str] = list(begun.trail)
     emitted: list[Intent] = list(begun.intents)
@@ -192,22 +193,17 @@ def answer_line(contract: Contract, line: str | bytes) -> str:
     except Mismatch as reason:
         return write_json({"error": "VALIDATION_ERROR", "message": str(reason)})
     played = play(contract, state=state, context=context, events=events)
+    answer: dict[str, object] = {
+        "state": played.state.encode("utf-8", "replace").decode(),
+        "context": played.context,
+        "trail": played.trail,
+        "outcomes": played.outcomes,
+        "intents": played.intents,
+        "emitted": played.emitted,
+    }
     if played.error is not None:
-        code, message = played.error.code, played.error.message
-        given = played.state.encode("utf-8", "replace").decode()
-        nothing = {"state": given, "context": {}, "trail": [], "intents": []}
-        refused = {"outcomes": [f"refused:{code}"] * len(events), "emitted": []}
-        return write_json(nothing | refused | {"error": code, "message": message})
-    return write_json(
-        {
-            "state": played.state,
-            "context": as_plain(played.context),
-            "trail": played.trail,
-            "outcomes": played.outcomes,
-            "intents": played.intents,
-            "emitted": as_plain(played.emitted),
-        }
-    )
+        answer |= {"error": played.error.code, "message": played.error.message}
+    return write_json(answer)
 
 
 def _decode(line: str | bytes) -> object:

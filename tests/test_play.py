@@ -203,7 +203,8 @@ def test_a_play_that_cannot_begin_says_why() -> None:
     ):
         assert played.error is not None
         assert played.error.code == code
-        assert (played.outcomes, played.trail) == ((), ())
+        assert set(played.outcomes) <= {f"refused:{code}"}
+        assert played.trail == ()
 
 
 # Requests

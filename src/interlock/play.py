@@ -159,6 +159,8 @@ def _equal(one: object, other: object) -> bool:
 
 def _first_surprise(test: Play, played: Played) -> str:
     """Say which event was refused first without the test expecting it."""
+    if played.error is not None:
+        return ""
     wanted = test.outcomes or ()
     refusals = iter(played.refusals)
     for index, outcome in enumerate(played.outcomes):

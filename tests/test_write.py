@@ -252,7 +252,7 @@ EVENTS = st.dictionaries(
             lambda found: tuple(field_of(*item) for item in found.items())
         ),
         open=st.booleans(),
-        code=st.none() | st.integers(0, 9999),
+        code=st.none() | st.integers(10**6, 10**6 + 9999),
         text=TEXTS,
     ),
     max_size=3,

@@ -53,7 +53,6 @@ def read_native(root: Node, reading: Reading) -> Contract | None:
     context, is_open = _read_fields(top.get("context"), reading, "context")
     context = {name: null_until_set(field) for name, field in context.items()}
     events = _read_events(top, reading)
-    reading.codes = {str(one.code): one.name for one in events.values() if one.code is not None}
     states = {
         state_name: _read_state(state_name, node, reading, top["states"].keys)
         for state_name, node in reading.mapping(top.get("states"), None, "states").items()
@@ -155,6 +154,8 @@ def _read_events(top: Mapping[str, Node], reading: Reading) -> dict[str, Event]:
     for name in codes:
         mark = top["codes"].keys[name]
         reading.report("unknown_event", f"a code for the unknown event {name!r}", at=mark)
+    coded = (one for one in events.values() if one.code is not None)
+    reading.codes = {str(one.code): one.name for one in coded if str(one.code) not in events}
     return events
 
 

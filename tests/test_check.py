@@ -26,10 +26,11 @@ from interlock.contract.expression.expr import Const, Name
 from interlock.contract.expression.parse import parse_expression
 from interlock.contract.expression.scope import Scope
 from interlock.contract.model import Contract, Row, State
+from interlock.contract.outcome import Moved, Refused
 from interlock.contract.problem import Problem, has_errors
 from interlock.contract.problem import problem as fault_of
 from interlock.contract.read import Source, read_contract
-from interlock.machine import Moved, Refused, start, step
+from interlock.machine import start, step
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,9 @@ from interlock.contract.fsm import settings as fsm_settings
 from interlock.contract.fsm.read import START_VALUES, TIMEOUT_EVENTS
 from interlock.contract.fsm.rows import ACTION_KINDS
 from interlock.contract.native.write import write_native
+from interlock.contract.outcome import Moved, Refused
 from interlock.contract.read import BUNDLED, FSM_PLACES, Read, Source, read_contract
-from interlock.machine import Moved, Outcome, Refused, start, step
+from interlock.machine import Outcome, start, step
 from interlock.play import run_tests
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from msgspec.structs import replace
 import interlock
 from interlock.contract.data import Context
 from interlock.contract.expression.values import decode_json, write_json
+from interlock.contract.outcome import Moved, Refused, Stayed
 from interlock.contract.read import Source, read_contract
 from interlock.contract.tables import read_context
-from interlock.machine import Event, Moved, Refused, Stayed, start, step
+from interlock.machine import Event, start, step
 from interlock.testing import contexts, events, walker, wild_data, wild_events
 
 if TYPE_CHECKING:
@@ -1000,3 +1001,21 @@ def test_a_payload_holds_no_integer_that_cannot_be_kept() -> None:
     outcome = step(contract_of(text), "a", None, "go")
     assert isinstance(outcome, Refused)
     assert outcome.code == "EVALUATION_ERROR"
+
+
+@pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("step_by", ["+ 1", "- 1", "+ 0", "+ 9007199254740992"])
+def test_a_row_that_counts_under_a_bound_answers_like_any_other(op: str, step_by: str) -> None:
+    """The same row is told twice: once so plainly that it is made one function, once not."""
+    plain = states_and(
+        context="{n: int = 0}",
+        first=f"{{go: [{{when: n {op} 3, to: two, set: {{n: n {step_by}}}}}, {{else: stay}}]}}",
+    )
+    other = plain.replace(f"when: n {op} 3", f"when: n {op} 3 and 1 < 2")
+    one, two = contract_of(plain), contract_of(other)
+    assert one.tables.plans["one"]["go"].counted is not None
+    assert two.tables.plans["one"]["go"].counted is None
+    for value in (-(2**53), -1, 0, 2, 3, 4, 2**53):
+        first, second = step(one, "one", {"n": value}, "go"), step(two, "one", {"n": value}, "go")
+        assert type(first) is type(second)
+        assert (first.state, dict(first.context)) == (second.state, dict(second.context))

@@ -19,10 +19,11 @@ import interlock
 from interlock import testing
 from interlock.contract.expression.declare import parse_declaration
 from interlock.contract.expression.values import reader, write_json
+from interlock.contract.outcome import Moved, Refused
 from interlock.contract.read import Source, bundled, read_contract
 from interlock.contract.tables import read_context
 from interlock.errors import NotFound
-from interlock.machine import Event, Moved, Refused, start, step
+from interlock.machine import Event, start, step
 from interlock.play import play
 
 if TYPE_CHECKING:

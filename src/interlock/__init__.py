@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from interlock.contract.data import Context
+    from interlock.contract.data import Context, Intent
     from interlock.contract.model import Contract
+    from interlock.contract.outcome import Moved, Refused, Stayed
     from interlock.contract.problem import Problem
     from interlock.contract.read import bundled
-    from interlock.contract.tables import Intent
     from interlock.errors import ContractError, InterlockError
     from interlock.loading import check, load
-    from interlock.machine import Event, Moved, Refused, Stayed, start, step
+    from interlock.machine import Event, start, step
 
 __version__ = "0.1.0"
 
@@ -22,12 +22,12 @@ _PLACES = {
     "Contract": "interlock.contract.model",
     "ContractError": "interlock.errors",
     "Event": "interlock.machine",
-    "Intent": "interlock.contract.tables",
+    "Intent": "interlock.contract.data",
     "InterlockError": "interlock.errors",
-    "Moved": "interlock.machine",
+    "Moved": "interlock.contract.outcome",
     "Problem": "interlock.contract.problem",
-    "Refused": "interlock.machine",
-    "Stayed": "interlock.machine",
+    "Refused": "interlock.contract.outcome",
+    "Stayed": "interlock.contract.outcome",
     "bundled": "interlock.contract.read",
     "check": "interlock.loading",
     "load": "interlock.loading",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from interlock.contract.data import EMPTY, Context
+from interlock.contract.data import EMPTY, Context, Intent
 from interlock.contract.expression.expr import needed_names, write_expression
 from interlock.contract.expression.operators import NoValue, TypeClash, in_words
 from interlock.contract.expression.scope import values_read
 from interlock.contract.expression.values import Mismatch, as_plain, is_list, is_object, shown
-from interlock.contract.model import Row
-from interlock.contract.tables import Detail, Intent, Plan, ReadyEffect, ReadyRow, read_context
+from interlock.contract.outcome import Moved, Refused, Stayed, Tried
+from interlock.contract.tables import Detail, Plan, ReadyEffect, ReadyRow, read_context
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract
@@ -28,46 +28,6 @@ class Event(Struct, frozen=True):
     payload: Mapping[str, Any] | None = None
 
 
-class Moved(Struct, frozen=True, gc=False):
-    """The event led to a state, perhaps the same one again, left and entered."""
-
-    state: str
-    context: Context
-    intents: tuple[Intent, ...] = ()
-    trail: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class Stayed(Struct, frozen=True, gc=False):
-    """The event was answered without leaving the state."""
-
-    state: str
-    context: Context
-    intents: tuple[Intent, ...] = ()
-    trail: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class Tried(Struct, frozen=True):
-    """A row whose guard did not hold, and the values the guard saw."""
-
-    row: str
-    guard: str
-    values: dict[str, object]
-
-
-class Refused(Struct, frozen=True, kw_only=True):
-    """The event changed nothing: why, and what was tried."""
-
-    code: str
-    message: str
-    state: str
-    context: Mapping[str, Any]
-    tried: tuple[Tried, ...] = ()
-
-
 Outcome = Moved | Stayed | Refused
 
 
@@ -77,7 +37,7 @@ class _Refusal(Exception):  # carries a code to the edge of a step, never furthe
         self.code = code
 
 
-def step(  # noqa: C901  # the frequent path is one function, since a call costs as much as a guard
+def step(  # noqa: C901, PLR0912  # the frequent path is one function: a call costs as much as a guard
     contract: Contract,
     state: str,
     context: Context | Mapping[str, Any] | None,
@@ -105,6 +65,8 @@ def step(  # noqa: C901  # the frequent path is one function, since a call costs
     data: Mapping[str, Any] = EMPTY
     before = context
     try:
+        if plan.counted and payload is None and (counted := plan.counted(context)) is not None:
+            return counted
         if payload is not None or not plan.bare:
             data = _read_payload(plan, payload)
             before = _merge(contract, context, data) if plan.merge else context

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from msgspec import Struct
 
-from interlock.contract.data import EMPTY, Context
+from interlock.contract.data import EMPTY, Context, Intent
 from interlock.contract.expression.values import Mismatch, read_json, reader, write_json
+from interlock.contract.outcome import Moved, Refused
 from interlock.contract.problem import problem
-from interlock.contract.tables import Intent, read_context
-from interlock.machine import Moved, Refused, start, step
+from interlock.contract.tables import read_context
+from interlock.machine import start, step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

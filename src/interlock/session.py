@@ -9,8 +9,9 @@ import msgspec
 
 from interlock.contract.expression.values import decode_json, write_json
 from interlock.contract.model import rows_by_event
+from interlock.contract.outcome import Moved, Refused
 from interlock.errors import SettingsError
-from interlock.machine import Moved, Refused, step
+from interlock.machine import step
 from interlock.play import begin
 from interlock.show import paint
 

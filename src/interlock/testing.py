@@ -37,9 +37,10 @@ from interlock.contract.expression.values import (
     write_json,
 )
 from interlock.contract.model import all_rows
+from interlock.contract.outcome import Refused
 from interlock.contract.tables import read_context
 from interlock.errors import NotFound, SettingsError
-from interlock.machine import Event, Refused, start, step
+from interlock.machine import Event, start, step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

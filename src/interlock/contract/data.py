@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from interlock.contract.expression.values import Mismatch, is_object, read_json, reader
+from interlock.contract.model import Effect
 
 if TYPE_CHECKING:
     from interlock.contract.model import Event, Field
@@ -32,6 +33,18 @@ class Context(dict[str, Any]):
 
 
 EMPTY = Context()
+
+
+class Intent(Struct, frozen=True):
+    """A side effect asked for by a step: its name and its payload."""
+
+    name: str
+    payload: Context = EMPTY
+    effect: Effect | None = None
+
+    def __repr__(self) -> str:
+        """Show what is emitted, not where it is declared."""
+        return f"Intent({self.name!r}, {dict(self.payload)!r})"
 
 
 def is_required(field: Field) -> bool:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, Struct
 
+from interlock.contract.counted import Counted, counted_row
 from interlock.contract.data import (
     EMPTY,
     Context,
+    Intent,
     PayloadReader,
     as_mapping,
     is_required,
@@ -19,16 +21,14 @@ from interlock.contract.data import (
 )
 from interlock.contract.expression.evaluate import compile_condition, compile_expression
 from interlock.contract.expression.expr import (
-    Arithmetic,
     Const,
     Expr,
-    Name,
     conjuncts,
     write_expression,
 )
 from interlock.contract.expression.operators import NoValue, TypeClash, in_words
 from interlock.contract.expression.scope import Run, Scope, Typed, presence
-from interlock.contract.expression.values import INT, MAX_INT, Mismatch, Type, read_json, reader
+from interlock.contract.expression.values import Mismatch, Type, read_json, reader
 from interlock.contract.model import Effect, Row, State, rows_by_event
 
 if TYPE_CHECKING:
@@ -37,25 +37,12 @@ if TYPE_CHECKING:
 Change = Callable[["Context", Mapping[str, Any]], "Context"]
 
 
-class Intent(Struct, frozen=True):
-    """A side effect asked for by a step: its name and its payload."""
-
-    name: str
-    payload: Context = EMPTY
-    effect: Effect | None = None
-
-    def __repr__(self) -> str:
-        """Show what is emitted, not where it is declared."""
-        return f"Intent({self.name!r}, {dict(self.payload)!r})"
-
-
 class ReadyUpdate(NamedTuple):
     """A field, the function of its new value, and the reader that checks it."""
 
     field: str
     run: Run
     accept: Callable[[object], object] | None
-    step: tuple[str, int] | None = None
 
 
 class ReadyEffect(NamedTuple):
@@ -98,6 +85,7 @@ class Plan(Struct, frozen=True):
     merge: bool = False
     bare: bool = False
     plain: tuple[str, tuple[Intent, ...], tuple[str, ...], tuple[Row, ...]] | None = None
+    counted: Counted | None = None
 
 
 class Tables(Struct, frozen=True):
@@ -171,15 +159,21 @@ def _plan(contract: Contract, state: State, name: str, rows: tuple[Row, ...]) ->
         merge=contract.merge,
         bare=read is None and not contract.merge,
         plain=_plain(contract, event, ready[0]) if ready else None,
+        counted=counted_row(contract, ready[0]) if ready and _is_bare(contract, event) else None,
     )
+
+
+def _is_bare(contract: Contract, event: Event | None) -> bool:
+    """Tell whether an event may come without a payload and changes no context by itself."""
+    demanding = event is not None and any(map(is_required, event.fields))
+    return not demanding and not contract.merge
 
 
 def _plain(
     contract: Contract, event: Event | None, first: ReadyRow
 ) -> tuple[str, tuple[Intent, ...], tuple[str, ...], tuple[Row, ...]] | None:
     """Return the parts of the outcome where they are the same each time."""
-    demanding = contract.merge or (event is not None and any(map(is_required, event.fields)))
-    if demanding or first.guard or first.change or first.simple is None:
+    if not _is_bare(contract, event) or first.guard or first.change or first.simple is None:
         return None
     return first.simple, first.intents, first.trail, first.rows
 
@@ -235,19 +229,7 @@ def _ready_update(contract: Contract, name: str, value: Expr, scope: Scope) -> R
     if isinstance(value, Const):
         fitting = Const(reader(field.type)(value.value))
         return ReadyUpdate(name, compile_expression(fitting, scope).run, None)
-    accept = None if _is_safe(field.type, type_) else reader(field.type)
-    return ReadyUpdate(name, run, accept, _step_of(value) if field.type == type_ == INT else None)
-
-
-def _step_of(value: Expr) -> tuple[str, int] | None:
-    """Return the field and the difference where an update counts up or down."""
-    match value:
-        case Arithmetic(op="+", left=Name(name=name), right=Const(value=int() as delta)):
-            return name, delta
-        case Arithmetic(op="-", left=Name(name=name), right=Const(value=int() as delta)):
-            return name, -delta
-        case _:
-            return None
+    return ReadyUpdate(name, run, None if _is_safe(field.type, type_) else reader(field.type))
 
 
 def _ready_change(updates: tuple[ReadyUpdate, ...]) -> Change | None:
@@ -257,7 +239,7 @@ def _ready_change(updates: tuple[ReadyUpdate, ...]) -> Change | None:
 
     def change(context: Context, data: Mapping[str, Any]) -> Context:
         after = context.copy()
-        for name, run, accept, _ in updates:
+        for name, run, accept in updates:
             try:
                 value = run(context, data)
                 after[name] = value if accept is None else accept(value)
@@ -267,22 +249,7 @@ def _ready_change(updates: tuple[ReadyUpdate, ...]) -> Change | None:
                 raise NoValue(f"set {name}: {in_words(reason)}") from None
         return Context(after)
 
-    only = updates[0]
-    if len(updates) > 1 or only.step is None:
-        return change
-    field, (source, delta) = only.field, only.step
-    highest, lowest = MAX_INT - max(delta, 0), -MAX_INT - min(delta, 0)
-
-    def count(context: Context, data: Mapping[str, Any]) -> Context:
-        """Do the same for the most frequent update: a whole number going up or down."""
-        value = context[source]
-        if lowest <= value <= highest:
-            after = context.copy()
-            after[field] = value + delta
-            return Context(after)
-        return change(context, data)
-
-    return count
+    return change
 
 
 def _is_safe(target: Type, source: Type) -> bool:

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from interlock.contract.expression.values import as_plain, write_json
 from interlock.contract.model import ANY, Row, rows_by_event
-from interlock.machine import Moved, Refused, Stayed, start, step
+from interlock.contract.outcome import Moved, Refused, Stayed
+from interlock.machine import start, step
 from interlock.walk.trials import Payload, first_contexts, payloads, prepare_trials
 
 if TYPE_CHECKING:

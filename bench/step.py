@@ -24,10 +24,12 @@ LOOPS = 20_000
 STATES = [f"s{number}" for number in range(6)]
 RING = dict(zip(STATES, STATES[1:] + STATES[:1], strict=True))
 SIX = (
-    "contract: six\ncontext: {tries: int = 0}\nevents: {next: {}, again: {}}\nstates:\n"
+    "contract: six\ncontext: {tries: int = 0, sum: int = 0}\n"
+    "events: {next: {}, again: {}, add: {n: int}}\nstates:\n"
     + "".join(
         f"  {state}: {{next: {to}, again: "
-        f"{{when: tries < 1000000000, to: {to}, set: {{tries: tries + 1}}}}}}\n"
+        f"{{when: tries < 1000000000, to: {to}, set: {{tries: tries + 1}}}}, add: "
+        f"{{when: sum + event.n < 1000000000, to: {to}, set: {{sum: sum + event.n}}}}}}\n"
         for state, to in RING.items()
     )
 )
@@ -188,6 +190,7 @@ def _candidates() -> dict[str, Callable[[int], object]]:
         "interlock, plain step": _ours_plain(),
         "interlock, cold context": _ours_cold(),
         "interlock, guard and update": _ours("again"),
+        "interlock, the same with a payload": _ours(interlock.Event("add", {"n": 1})),
     }
     for name, (module, make) in PEERS.items():
         if importlib.util.find_spec(module) is None:

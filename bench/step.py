@@ -33,7 +33,7 @@ SIX = (
         for state, to in RING.items()
     )
 )
-S0_FORM = Path(__file__).parent.parent / "tests" / "data" / "fsm" / "registration.yaml"
+FSM_FORM = Path(__file__).parent.parent / "tests" / "data" / "fsm" / "registration.yaml"
 SLOW = ("transitions", "python-statemachine", "xstate-statemachine")
 
 
@@ -201,9 +201,9 @@ def _candidates() -> dict[str, Callable[[int], object]]:
 
 
 def _load_milliseconds() -> dict[str, float]:
-    text = S0_FORM.read_text(encoding="utf-8")
+    text = FSM_FORM.read_text(encoding="utf-8")
     candidates: dict[str, Callable[[int], object]] = {
-        "read": lambda count: [read_contract(Source(text, "s0")) for _ in range(count)],
+        "read": lambda count: [read_contract(Source(text, "registration")) for _ in range(count)],
         "load (read and check)": lambda count: [interlock.load(text) for _ in range(count)],
         "check (with warnings)": lambda count: [examine(text) for _ in range(count)],
     }

@@ -1161,3 +1161,51 @@ def test_any_contract_that_can_be_read_can_be_checked(data: st.DataObject) -> No
     if contract is not None:
         check_contract(contract, faults=problems)
         check_contract(contract)
+
+
+# --- what can do nothing ----------------------------------------------------------------------
+
+
+IDLE = """
+contract: door
+events: [push, pull, lock]
+states:
+  shut: {push: open, ignore: [pull]}
+  open: {pull: shut, push: {restart: timer}, after: {1m: {raise: push}}, lock: done}
+  done: {end: ok}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "where"),
+    [
+        (
+            "shut: {",
+            "shut: {hooks: [{route: r, via: lock}], ",
+            "setting_without_effect",
+            "hooks[0]",
+        ),
+        ("shut: {", "shut: {rules: [{via: push}], ", "setting_without_effect", "rules[0]"),
+        ("ignore: [pull]", "ignore: [push]", "setting_without_effect", "shut.ignore"),
+        ("push: {restart", "push: {to: open, restart", "setting_without_effect", "open.push[0]"),
+        ("raise: push}", "raise: push, notice: late}", "setting_without_effect", "after[0]"),
+        ("raise: push}", "raise: push, once: true, repeat: true}", "bad_value", "after[0]"),
+        ("states:", "begins: [lock]\nstates:", "setting_without_effect", "begins"),
+        ("states:", "tests: [{events: [push]}]\nstates:", "setting_without_effect", "tests[0]"),
+        ("states:", "migrate: {1: {states: {}}}\nstates:", "setting_without_effect", "migrate.1"),
+    ],
+)
+def test_what_can_do_nothing_is_told(old: str, new: str, code: str, where: str) -> None:
+    assert problems_of(IDLE) == []
+    assert IDLE.count(old) == 1
+    assert one(problems_of(IDLE.replace(old, new)), code).where.endswith(where)
+
+
+def test_a_row_of_any_that_every_state_answers_before_it_is_told() -> None:
+    text = machine("x: {a: y}\ny: {a: e, b: x}\ne: {end: ok}") + "\nany: {a: e}"
+    assert one(problems_of(text), "shadowed_transition").where == "any.a[0]"
+
+
+def test_an_event_the_machine_takes_itself_is_not_listed() -> None:
+    text = machine("x: {a: y}\ny: {always: {to: e, as: b}}\ne: {end: ok}")
+    assert one(problems_of(text), "duplicate_name").where == "events.b"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlock.contract.check.places import Placed
-    from interlock.contract.model import Contract, State
+    from interlock.contract.model import Contract, Hook, Rule, State
 
 
 def check_idle(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Problem]:
@@ -28,6 +28,7 @@ def check_idle(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Problem
             mark = contract.events[name].mark
             hint = "an event the machine takes itself is not listed"
             yield _fault("duplicate_name", told, mark, f"events.{name}", hint=hint)
+    yield from _check_ways(contract, rows)
     yield from _check_wild(contract, rows)
     yield from _check_begins(contract)
     yield from _check_tests(contract)
@@ -50,6 +51,18 @@ def _check_state(contract: Contract, state: State) -> Iterator[Problem]:
         if timer.event is not None and timer.notice:
             told = "a deadline that raises an event gives no notice"
             yield _idle(told, timer.mark, place)
+
+
+def _check_ways(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Problem]:
+    """Report hooks and rules for an event that never leads into their state."""
+    ways = {(placed.row.event, placed.row.to) for placed in rows}
+    for state in contract.states.values():
+        plans: dict[str, Hook | Rule] = {f"rules[{i}]": rule for i, rule in enumerate(state.rules)}
+        hooks = {f"hooks[{i}]": hook for i, hook in enumerate(state.hooks) if hook.on == "enter"}
+        for key, plan in (plans | hooks).items():
+            if plan.via in contract.events and (plan.via, state.name) not in ways:
+                told = f"{plan.via!r} never leads into {state.name}, so this is never told"
+                yield _idle(told, plan.mark, f"states.{state.name}.{key}")
 
 
 def _check_wild(contract: Contract, rows: tuple[Placed, ...]) -> Iterator[Problem]:

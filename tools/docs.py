@@ -22,13 +22,12 @@ from interlock.contract import keys, reading
 from interlock.contract.expression import evaluate, parse, pattern, scope, values
 from interlock.contract.expression.declare import parse_declaration, write_declaration
 from interlock.contract.expression.expr import write_expression
-from interlock.contract.model import rows_by_event
+from interlock.contract.model import MAX_HOPS, rows_by_event
 from interlock.contract.native import schema
 from interlock.contract.source import build as tree
 from interlock.contract.source import read as source
 from interlock.diagram import draw
 from interlock.errors import TOLD
-from interlock.machine import MAX_HOPS
 from interlock.play import MAX_EVENTS
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from interlock.contract.expression.expr import needed_names, write_expression
 from interlock.contract.expression.operators import NoValue, TypeClash, in_words
 from interlock.contract.expression.scope import values_read
 from interlock.contract.expression.values import Mismatch, as_plain, is_list, is_object, shown
+from interlock.contract.model import MAX_HOPS
 from interlock.contract.outcome import Moved, Refused, Stayed, Tried
 from interlock.contract.tables import Detail, Plan, ReadyEffect, ReadyRow, read_context
 
 if TYPE_CHECKING:
     from interlock.contract.model import Contract
-
-MAX_HOPS = 16
 
 
 class Event(Struct, frozen=True):

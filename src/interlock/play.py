@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from interlock.contract.model import Contract, Play
     from interlock.contract.problem import Problem
+    from interlock.machine import Outcome
 
 Payload = dict[str, Any]
 MAX_EVENTS = 100_000
@@ -59,14 +60,13 @@ def play(
     refusals: list[Refused] = []
     for event in events:
         outcome = step(contract, here, data, event)
+        outcomes.append(outcome_word(outcome))
         if isinstance(outcome, Refused):
-            outcomes.append(f"refused:{outcome.code}")
             refusals.append(outcome)
             continue
         here, data = outcome.state, outcome.context
         trail += outcome.trail
         emitted += outcome.intents
-        outcomes.append("moved" if isinstance(outcome, Moved) else "stayed")
     return Played(
         state=here,
         context=data,
@@ -75,6 +75,15 @@ def play(
         intents=tuple(intent.name for intent in emitted),
         emitted=tuple({"name": one.name, "payload": dict(one.payload)} for one in emitted),
         refusals=tuple(refusals),
+    )
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """Return an outcome as one word, a refusal with its code."""
+    return (
+        f"refused:{outcome.code}"
+        if isinstance(outcome, Refused)
+        else type(outcome).__name__.lower()
     )
 
 

@@ -12,7 +12,7 @@ from interlock.contract.model import rows_by_event
 from interlock.contract.outcome import Moved, Refused
 from interlock.errors import SettingsError
 from interlock.machine import step
-from interlock.play import begin
+from interlock.play import begin, outcome_word
 from interlock.show import paint
 
 if TYPE_CHECKING:
@@ -111,15 +111,6 @@ class Session:
                     past.append((self.state, self.context))
                     outcome = self.play(line)
                     print(show_outcome(line, outcome, color=True))
-
-
-def outcome_word(outcome: Outcome) -> str:
-    """Return an outcome as one word, a refusal with its code."""
-    return (
-        f"refused:{outcome.code}"
-        if isinstance(outcome, Refused)
-        else type(outcome).__name__.lower()
-    )
 
 
 def show_outcome(text: str, outcome: Outcome | None, *, color: bool) -> str:

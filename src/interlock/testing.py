@@ -292,10 +292,10 @@ def walker(contract: Contract) -> type[RuleBasedStateMachine]:
     """
     stateful = _hypothesis().stateful
 
-    class ContractWalker(stateful.RuleBasedStateMachine):  # type: ignore[misc, name-defined]
+    class ContractWalker(stateful.RuleBasedStateMachine):  # type: ignore[misc, name-defined]  # hypothesis is imported late
         """An instance of the contract that is sent events, good and bad."""
 
-        @stateful.initialize(given=contexts(contract))  # type: ignore[untyped-decorator]
+        @stateful.initialize(given=contexts(contract))  # type: ignore[untyped-decorator]  # hypothesis is imported late
         def begin(self, given: Payload) -> None:
             """Begin an instance with a made-up context."""
             begun = start(contract, given)
@@ -304,7 +304,7 @@ def walker(contract: Contract) -> type[RuleBasedStateMachine]:
             if not isinstance(begun, Refused):
                 self.context = begun.context
 
-        @stateful.rule(event=events(contract) | wild_events(contract))  # type: ignore[untyped-decorator]
+        @stateful.rule(event=events(contract) | wild_events(contract))  # type: ignore[untyped-decorator]  # hypothesis is imported late
         def send(self, event: object) -> None:
             """Send an event: the same twice gives the same, and a refusal changes nothing."""
             outcome = step(contract, self.state, self.context, event)
@@ -313,7 +313,7 @@ def walker(contract: Contract) -> type[RuleBasedStateMachine]:
             if not isinstance(outcome, Refused):
                 self.state, self.context = outcome.state, outcome.context
 
-        @stateful.invariant()  # type: ignore[untyped-decorator]
+        @stateful.invariant()  # type: ignore[untyped-decorator]  # hypothesis is imported late
         def stands_on_firm_ground(self) -> None:
             """Check that the state exists and the context survives being stored."""
             _insist(self.state in contract.states, "the state is one of the contract's")

@@ -27,7 +27,7 @@ class Context(dict[str, Any]):
     __setitem__ = __delitem__ = __ior__ = _frozen
     update = setdefault = pop = popitem = clear = _frozen
 
-    def __hash__(self) -> NoReturn:  # type: ignore[override]
+    def __hash__(self) -> NoReturn:  # type: ignore[override]  # dict has none
         """Refuse: the values may be lists."""
         raise TypeError("unhashable type: 'Context'")
 

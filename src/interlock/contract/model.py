@@ -28,6 +28,7 @@ ADVANCERS: tuple[Advancer, ...] = get_args(Advancer)
 HOOK_ON: tuple[HookOn, ...] = get_args(HookOn)
 ACK_MODES: tuple[AckMode, ...] = get_args(AckMode)
 ANY = "*"
+MAX_HOPS = 16
 
 
 class Field(Struct, frozen=True, kw_only=True):

@@ -57,7 +57,6 @@ class Domain(Struct, frozen=True):
         return self.null or self.other or bool(self.bools) or bool(self.numbers) or texts
 
 
-NOTHING = Domain()
 NULL = Domain(null=True)
 BOOLS = Domain(bools=frozenset((True, False)))
 NUMBERS = Domain(numbers=EVERY)

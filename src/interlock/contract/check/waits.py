@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from interlock.contract.check.graph import Graph, passes_through, path_to
 from interlock.contract.check.places import Asked, Placed, placed_effects, state_effects
 from interlock.contract.data import is_required
+from interlock.contract.model import MAX_HOPS
 from interlock.contract.problem import Mark, Problem, problem
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from interlock.contract.model import Contract, Effect, Hook, Rule, State
 
 MAX_CLOSURE = 20_000
-MAX_HOPS = 16  # as many as the machine takes in one step
 
 
 class Raised(NamedTuple):
